@@ -1,0 +1,165 @@
+import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
+import type { RosMessage } from '@drover/shared/ros/values';
+
+/**
+ * The port between the agent's capabilities and a ROS 2 graph. Two implementations stand behind it (rclnodejs/,
+ * simulated/) and one contract test (graph.contract.ts) runs on both, so nothing above knows which it has.
+ *
+ * Names are fully resolved (`/cmd_vel`) and types are full (`geometry_msgs/msg/Twist`) by the time they come here;
+ * values have been checked against the definition (shared/ros/values). Messages cross the port as CDR with its 4-byte
+ * encapsulation header, both ways; services and actions as plain values, since rclnodejs has no raw path for them.
+ */
+export interface RosGraph {
+  readonly kind: 'rclnodejs' | 'simulated';
+  /** `jazzy`, `kilted`, …; null on the simulated graph. */
+  readonly distro: string | null;
+
+  start(): Promise<void>;
+  /** Ends every subscription and pending call (they reject with GraphStoppedError); safe to call twice. */
+  stop(): Promise<void>;
+
+  /**
+   * The definition of a type (message, service or action) and of all it contains.
+   * @throws UnknownTypeError where the graph has no such type.
+   */
+  describe(type: string): Promise<InterfaceDefinition>;
+
+  /**
+   * Publishes one serialised message. The first message of a new publisher waits up to `matchTimeoutMs` for a matched
+   * subscriber, since DDS drops what is sent before discovery has matched.
+   */
+  publish(request: PublishRequest): Promise<{ matchedSubscribers: number }>;
+
+  /** Calls a service. @throws NotReadyError | RosTimeoutError | UnknownTypeError */
+  call(request: CallRequest): Promise<RosMessage>;
+
+  /** Sends a goal and returns once it is accepted. @throws NotReadyError | GoalRejectedError | RosTimeoutError */
+  sendGoal(request: GoalRequest): Promise<GoalHandle>;
+
+  /**
+   * Takes serialised messages of a topic, QoS matched to its publishers. Messages are taken at `drainHz` (see
+   * SubscribeRequest) and handed over in the order of their arrival.
+   */
+  subscribe(request: SubscribeRequest): Promise<Subscription>;
+
+  /** The topics known now. */
+  topics(): Promise<TopicInfo[]>;
+}
+
+export interface PublishRequest {
+  topic: string;
+  type: string;
+  cdr: Uint8Array;
+  /** Transient local durability instead of volatile. */
+  latched: boolean;
+  matchTimeoutMs: number;
+}
+
+export interface CallRequest {
+  service: string;
+  type: string;
+  request: RosMessage;
+  /** How long to wait for the server to appear. */
+  readyTimeoutMs: number;
+  /** How long to wait for its answer. */
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
+export interface GoalRequest {
+  action: string;
+  type: string;
+  /** 16 bytes, chosen by the caller so that the goal can be found again. */
+  goalId: Uint8Array;
+  goal: RosMessage;
+  readyTimeoutMs: number;
+  /** How long to wait for the server's accept or reject. */
+  acceptTimeoutMs: number;
+  onFeedback: (feedback: RosMessage) => void;
+}
+
+export interface GoalHandle {
+  /** Settles when the goal ends; rejects with GraphStoppedError, or where the server is gone for good. */
+  readonly result: Promise<{ status: 'succeeded' | 'canceled' | 'aborted'; result: RosMessage }>;
+  /** Asks the server to cancel; the end still comes through `result`. Resolves with whether the server agreed. */
+  cancel(): Promise<boolean>;
+}
+
+export interface SubscribeRequest {
+  topic: string;
+  type: string;
+  /** How often a second the subscription is drained; everything waiting is handed over at each drain. */
+  drainHz: number;
+  /** How many messages ROS keeps between two drains (history depth): the newest ones stay. */
+  depth: number;
+  /** Volatile even where publishers are transient local: for /rosout, whose history would arrive again after a restart. */
+  ignoreHistory?: boolean;
+  onMessage: (cdr: Uint8Array) => void;
+}
+
+export interface Subscription {
+  /** Full name of the topic's only publishing node, or null. Cheap: cached by the implementation. */
+  publisher(): string | null;
+  close(): Promise<void>;
+}
+
+export interface TopicInfo {
+  name: string;
+  types: string[];
+  publisherCount: number;
+  subscriberCount: number;
+}
+
+/** No such type in this graph's packages. */
+export class UnknownTypeError extends Error {
+  override readonly name = 'UnknownTypeError';
+  constructor(
+    readonly type: string,
+    options?: ErrorOptions,
+  ) {
+    super(`no such ROS type here: ${type}`, options);
+  }
+}
+
+/** No server of that service or action came up in time. */
+export class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+  constructor(
+    readonly server: 'service' | 'action',
+    readonly rosName: string,
+    readonly waitedMs: number,
+  ) {
+    super(`no ${server} server at ${rosName} within ${waitedMs / 1000} s`);
+  }
+}
+
+/** The server did not answer in time. */
+export class RosTimeoutError extends Error {
+  override readonly name = 'RosTimeoutError';
+  constructor(
+    readonly rosName: string,
+    readonly waitedMs: number,
+  ) {
+    super(`no answer from ${rosName} within ${waitedMs / 1000} s`);
+  }
+}
+
+export class GoalRejectedError extends Error {
+  override readonly name = 'GoalRejectedError';
+  constructor(readonly action: string) {
+    super(`the server at ${action} rejected the goal`);
+  }
+}
+
+/** The graph was stopped while the work was under way. */
+export class GraphStoppedError extends Error {
+  override readonly name = 'GraphStoppedError';
+  constructor() {
+    super('the ROS graph was stopped');
+  }
+}
+
+/** What ROS itself refused, in its words. */
+export class RosError extends Error {
+  override readonly name = 'RosError';
+}

@@ -1,0 +1,150 @@
+import { decode, encode } from '@msgpack/msgpack';
+import { z } from 'zod';
+import { type DownMessage, downMessage } from './down.js';
+import { bytes } from './fields.js';
+import { CloseCode, FRAME_BYTES_MAX, MESSAGE_BYTES_MAX } from './protocol.js';
+import { type UpMessage, upMessage } from './up.js';
+
+/** A frame we can't accept; `closeCode` and the message (cut to 123 bytes by the socket's owner) go to the peer. */
+export class LinkError extends Error {
+  override readonly name = 'LinkError';
+  constructor(
+    readonly closeCode: CloseCode,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * One piece of a message too large for a frame. Pieces of one message come in order; other messages may come between
+ * them, which is the point: a command need not wait for a point cloud.
+ */
+const part = z.object({
+  kind: z.literal('part'),
+  /** Numbers the messages sent in parts on this session and direction, from 1. */
+  message: z.int().positive(),
+  index: z.int().nonnegative(),
+  last: z.boolean(),
+  data: bytes,
+});
+
+/** Room for a part's own envelope within a frame. */
+const PART_DATA_BYTES = FRAME_BYTES_MAX - 128;
+
+/** At most this many messages may be under way in parts at once: one per lane, and one to spare. */
+const PARTIAL_MESSAGES_MAX = 3;
+
+/** Turns messages into frames. One a session and direction. */
+export class FrameWriter<M extends UpMessage | DownMessage> {
+  #partedMessages = 0;
+
+  /** The frames that carry `message`, each at most FRAME_BYTES_MAX long. */
+  frames(message: M): Uint8Array[] {
+    const whole = encode(message, { ignoreUndefined: true });
+    if (whole.byteLength <= FRAME_BYTES_MAX) return [whole];
+    if (whole.byteLength > MESSAGE_BYTES_MAX) {
+      throw new LinkError(CloseCode.tooBig, `a ${message.kind} message of ${whole.byteLength} bytes is over the bound`);
+    }
+    this.#partedMessages += 1;
+    const frames: Uint8Array[] = [];
+    for (let at = 0, index = 0; at < whole.byteLength; at += PART_DATA_BYTES, index += 1) {
+      const data = whole.subarray(at, at + PART_DATA_BYTES);
+      const last = at + PART_DATA_BYTES >= whole.byteLength;
+      frames.push(encode({ kind: 'part', message: this.#partedMessages, index, last, data }));
+    }
+    return frames;
+  }
+}
+
+/** Turns frames back into messages, each checked against its schema. One a session and direction. */
+export class FrameReader<M> {
+  readonly #schema: z.ZodType<M>;
+  readonly #partial = new Map<number, { pieces: Uint8Array[]; byteCount: number }>();
+
+  private constructor(schema: z.ZodType<M>) {
+    this.#schema = schema;
+  }
+
+  /** Reads what agents say. */
+  static up(): FrameReader<UpMessage> {
+    return new FrameReader<UpMessage>(upMessage);
+  }
+
+  /** Reads what the cloud says. */
+  static down(): FrameReader<DownMessage> {
+    return new FrameReader<DownMessage>(downMessage);
+  }
+
+  /**
+   * Takes one frame; returns the message it completes, or undefined while parts are missing.
+   * @throws LinkError where the frame is no MessagePack, fails its schema, or breaks a bound.
+   */
+  accept(frame: Uint8Array): M | undefined {
+    if (frame.byteLength > FRAME_BYTES_MAX) {
+      throw new LinkError(CloseCode.tooBig, `a frame of ${frame.byteLength} bytes; at most ${FRAME_BYTES_MAX}`);
+    }
+    const value = unpack(frame);
+    if (!isPart(value)) return this.#check(value);
+    const piece = part.safeParse(value);
+    if (!piece.success) throw new LinkError(CloseCode.badMessage, `part: ${firstIssue(piece.error)}`);
+    const whole = this.#collect(piece.data);
+    return whole === undefined ? undefined : this.#check(unpack(whole));
+  }
+
+  #collect(piece: z.infer<typeof part>): Uint8Array | undefined {
+    const known = this.#partial.get(piece.message);
+    const held = known ?? { pieces: [], byteCount: 0 };
+    if (piece.index !== held.pieces.length) {
+      throw new LinkError(CloseCode.badMessage, `part ${piece.index} of a message where ${held.pieces.length} was due`);
+    }
+    if (!known && this.#partial.size >= PARTIAL_MESSAGES_MAX) {
+      throw new LinkError(CloseCode.badMessage, `more than ${PARTIAL_MESSAGES_MAX} messages in parts at once`);
+    }
+    held.pieces.push(piece.data.slice());
+    held.byteCount += piece.data.byteLength;
+    if (held.byteCount > MESSAGE_BYTES_MAX) {
+      throw new LinkError(CloseCode.tooBig, `a message in parts over ${MESSAGE_BYTES_MAX} bytes`);
+    }
+    if (!piece.last) {
+      this.#partial.set(piece.message, held);
+      return undefined;
+    }
+    this.#partial.delete(piece.message);
+    const whole = new Uint8Array(held.byteCount);
+    let at = 0;
+    for (const bytesOfPiece of held.pieces) {
+      whole.set(bytesOfPiece, at);
+      at += bytesOfPiece.byteLength;
+    }
+    return whole;
+  }
+
+  #check(value: unknown): M {
+    const checked = this.#schema.safeParse(value);
+    if (checked.success) return checked.data;
+    throw new LinkError(CloseCode.badMessage, `${kindOf(value)}: ${firstIssue(checked.error)}`);
+  }
+}
+
+function unpack(frame: Uint8Array): unknown {
+  try {
+    return decode(frame);
+  } catch (cause) {
+    throw new LinkError(CloseCode.badMessage, `not MessagePack: ${cause instanceof Error ? cause.message : cause}`);
+  }
+}
+
+function isPart(value: unknown): boolean {
+  return kindOf(value) === 'part';
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return 'a message without kind';
+  return String(value.kind).slice(0, 32);
+}
+
+function firstIssue(error: z.ZodError): string {
+  const issue = error.issues[0];
+  return issue ? `${issue.path.join('.') || 'message'}: ${issue.message}` : 'refused';
+}

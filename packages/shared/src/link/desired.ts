@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+export const logLevel = z.enum(['debug', 'info', 'warn', 'error', 'fatal']);
+export type LogLevel = z.infer<typeof logLevel>;
+
+export const desiredStream = z.object({
+  source: z.string(),
+  /** Full type name, `pkg/msg/Name`. */
+  type: z.string(),
+  hz: z.number().positive(),
+  enabled: z.boolean(),
+  max_message_bytes: z.int().positive(),
+});
+export type DesiredStream = z.infer<typeof desiredStream>;
+
+/** Down: everything the robot should do by itself, as one document. The agent converges to it and keeps it on disk. */
+export const desired = z.object({
+  kind: z.literal('desired'),
+  /** Grows with every change; an older revision never replaces a newer one. */
+  revision: z.int().nonnegative(),
+  vitals: z.object({ enabled: z.boolean(), period_s: z.number().positive() }),
+  logs: z.object({ enabled: z.boolean(), min_level: logLevel }),
+  streams: z.array(desiredStream),
+  compose: z
+    .object({
+      id: z.string(),
+      version: z.int().positive(),
+      name: z.string(),
+      content: z.record(z.string(), z.unknown()),
+    })
+    .nullable(),
+});
+export type Desired = z.infer<typeof desired>;

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { applied } from './applied.js';
+import { batch } from './batch.js';
+import { clockRequest } from './clock.js';
+import { commandFeedback, commandOutcome, commandTaken } from './command.js';
+import { hello } from './hello.js';
+
+/** Everything an agent may say. */
+export const upMessage = z.discriminatedUnion('kind', [
+  hello,
+  applied,
+  commandTaken,
+  commandFeedback,
+  commandOutcome,
+  batch,
+  clockRequest,
+]);
+export type UpMessage = z.infer<typeof upMessage>;
