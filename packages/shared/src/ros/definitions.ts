@@ -27,3 +27,29 @@ export type InterfaceDefinition =
       readonly result: MessageSchema;
       readonly feedback: MessageSchema;
     };
+
+export { DefinitionError, UndefinedTypeError } from './definition-error.js';
+
+/** Where the text of a type's own .msg, .srv or .action comes from. */
+export interface DefinitionSource {
+  /** @param type full name; resolves with undefined where there is no such type. */
+  read(type: string): Promise<string | undefined>;
+}
+
+/**
+ * The definition of a message, service or action with all that it contains.
+ * @param type full name, `pkg/msg/Name`.
+ * @throws UndefinedTypeError | DefinitionError | TypeNameError
+ */
+export async function loadInterface(type: string, source: DefinitionSource): Promise<InterfaceDefinition> {
+  throw new Error(`not written yet ${type} ${source}`);
+}
+
+/**
+ * A message's schema from its stored ros2msg text.
+ * @param type full name, `pkg/msg/Name`.
+ * @throws DefinitionError | TypeNameError
+ */
+export function parseSchema(type: string, text: string): MessageSchema {
+  throw new Error(`not written yet ${type} ${text}`);
+}
