@@ -8,10 +8,8 @@ export interface BusEvents {
   desired_changed: { robotKey: number };
   /** The robot was deleted or its token rotated: its session must end. */
   robot_revoked: { robotKey: number };
-  /** A command waits for the robot. */
+  /** A command, or the cancel of one, waits for the robot. */
   command_waiting: { robotKey: number };
-  /** A command that was handed to the robot should be cancelled. */
-  command_cancel: { robotKey: number; commandUuid: string };
 }
 
 export type BusEventName = keyof BusEvents;

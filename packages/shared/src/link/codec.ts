@@ -29,6 +29,12 @@ const part = z.object({
   data: bytes,
 });
 
+/**
+ * How deep a message may nest: a request body of 100 levels (the API's bound) inside its envelope, and room to spare.
+ * @msgpack/msgpack throws past it.
+ */
+const DEPTH_MAX = 128;
+
 /** Room for a part's own envelope within a frame. */
 const PART_DATA_BYTES = FRAME_BYTES_MAX - 128;
 
@@ -41,7 +47,7 @@ export class FrameWriter<M extends UpMessage | DownMessage> {
 
   /** The frames that carry `message`, each at most FRAME_BYTES_MAX long. */
   frames(message: M): Uint8Array[] {
-    const whole = encode(message, { ignoreUndefined: true });
+    const whole = encode(message, { ignoreUndefined: true, maxDepth: DEPTH_MAX });
     if (whole.byteLength <= FRAME_BYTES_MAX) return [whole];
     if (whole.byteLength > MESSAGE_BYTES_MAX) {
       throw new LinkError(CloseCode.tooBig, `a ${message.kind} message of ${whole.byteLength} bytes is over the bound`);

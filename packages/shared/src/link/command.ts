@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { epochMs, json, sequence, uuid } from './fields.js';
+import { epochMs, json, jsonObject, sequence, uuid } from './fields.js';
 
 export const commandInterface = z.enum(['topic', 'service', 'action_send_goal']);
 export type CommandInterface = z.infer<typeof commandInterface>;
@@ -14,7 +14,7 @@ export const command = z.object({
   interface: commandInterface,
   name: z.string(),
   type: z.string(),
-  payload: z.record(z.string(), z.unknown()),
+  payload: jsonObject,
   /**
    * Past this moment of the *cloud's* clock the agent refuses it as `expired`. A deadline, not a duration: a frame that
    * sat in a stalled socket must count the time it sat. `life_ms` is what was left of it when this frame was written,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from './fields.js';
 
 export const logLevel = z.enum(['debug', 'info', 'warn', 'error', 'fatal']);
 export type LogLevel = z.infer<typeof logLevel>;
@@ -26,7 +27,7 @@ export const desired = z.object({
       id: z.string(),
       version: z.int().positive(),
       name: z.string(),
-      content: z.record(z.string(), z.unknown()),
+      content: jsonObject,
     })
     .nullable(),
 });

@@ -16,5 +16,14 @@ export const bytes = z.instanceof(Uint8Array);
 export const lane = z.enum(['live', 'backfill']);
 export type Lane = z.infer<typeof lane>;
 
+/**
+ * A JSON object as it stands, not rebuilt: z.record would drop an own `__proto__` key without a word and copy every
+ * payload.
+ */
+export const jsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'expected an object',
+);
+
 /** JSON as it stands in a request body or a response, already checked by whoever produced it. */
 export const json = z.unknown();

@@ -1,0 +1,132 @@
+import type { Socket } from 'node:net';
+import { FrameReader, FrameWriter, LinkError } from '@drover/shared/link/codec';
+import type { DownMessage } from '@drover/shared/link/down';
+import { CloseCode, PING_INTERVAL_MS, SILENCE_MAX_MS } from '@drover/shared/link/protocol';
+import type { UpMessage } from '@drover/shared/link/up';
+import type { Logger } from 'pino';
+import type { RawData, WebSocket } from 'ws';
+
+/** How a connection ended: a close handshake, a socket that just broke, or nothing heard for too long. */
+export type Ending = 'clean' | 'reset' | 'silent';
+
+/** What a robot may leave unread before its connection is given up: the largest desired state and a few commands. */
+const UNSENT_BYTES_MAX = 32 * 1024 * 1024;
+
+/** RFC 6455 section 5.5: a control frame carries at most 125 bytes, two of them the code. */
+const CLOSE_REASON_BYTES_MAX = 123;
+
+export interface ConnectionEvents {
+  message: (message: UpMessage) => void;
+  ended: (ending: Ending) => void;
+}
+
+/**
+ * One robot's websocket: framing, liveness and closing; knows nothing of what the messages mean. Whatever a peer sends,
+ * the answer is a message handed on or a close with a code and a reason, never a throw.
+ */
+export class Connection {
+  readonly #socket: WebSocket;
+  readonly #stream: Socket;
+  readonly #log: Logger;
+  readonly #events: ConnectionEvents;
+  readonly #reader = FrameReader.up();
+  readonly #writer = new FrameWriter<DownMessage>();
+  #bytesSeen = 0;
+  #heardAtMs: number;
+  #pingedAtMs: number;
+  #silent = false;
+  #ended = false;
+
+  constructor(socket: WebSocket, stream: Socket, events: ConnectionEvents, log: Logger, nowMs: number) {
+    this.#socket = socket;
+    this.#stream = stream;
+    this.#events = events;
+    this.#log = log;
+    this.#heardAtMs = nowMs;
+    this.#pingedAtMs = nowMs;
+    stream.setNoDelay(true);
+    socket.on('message', (data, isBinary) => this.#frame(data, isBinary));
+    socket.on('error', (error) => this.#log.debug({ err: error }, 'robot connection error'));
+    socket.on('close', (code) => this.#close(code));
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
+  }
+
+  /** Sends one message; dropped without a word on a connection that is closing, since its session is over anyway. */
+  send(message: DownMessage): void {
+    if (!this.isOpen) return;
+    for (const frame of this.#writer.frames(message)) this.#socket.send(frame);
+    if (this.#socket.bufferedAmount > UNSENT_BYTES_MAX) {
+      this.#log.warn({ unsent_bytes: this.#socket.bufferedAmount }, 'robot does not read; connection given up');
+      this.#socket.terminate();
+    }
+  }
+
+  close(code: CloseCode, reason: string): void {
+    this.#log.debug({ code, reason }, 'closing robot connection');
+    this.#socket.close(code, cut(reason));
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  /** To be called about once a second: pings, and ends a connection that has gone silent. */
+  tick(nowMs: number): void {
+    // Bytes, not messages: on a slow link a frame may take longer to arrive than our patience lasts.
+    const bytesSeen = this.#stream.bytesRead;
+    if (bytesSeen !== this.#bytesSeen) {
+      this.#bytesSeen = bytesSeen;
+      this.#heardAtMs = nowMs;
+    }
+    if (nowMs - this.#heardAtMs > SILENCE_MAX_MS) {
+      this.#silent = true;
+      // Asked to close, a dead peer never answers: no use waiting for the handshake.
+      this.#socket.close(CloseCode.silent, 'nothing heard');
+      this.#socket.terminate();
+      return;
+    }
+    if (nowMs - this.#pingedAtMs >= PING_INTERVAL_MS && this.isOpen) {
+      this.#pingedAtMs = nowMs;
+      this.#socket.ping();
+    }
+  }
+
+  #frame(data: RawData, isBinary: boolean): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (!isBinary) return this.close(CloseCode.unsupportedData, 'text frames are not part of this protocol');
+    try {
+      const message = this.#reader.accept(asBytes(data));
+      if (message) this.#events.message(message);
+    } catch (error) {
+      if (error instanceof LinkError) {
+        this.#log.warn({ reason: error.message }, 'robot sent what the link does not allow');
+        this.close(error.closeCode, error.message);
+      } else {
+        this.#log.error({ err: error }, 'robot message failed');
+        this.close(CloseCode.internalError, 'internal error');
+      }
+    }
+  }
+
+  #close(code: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    // 1006 is what ws reports where no close frame came (RFC 6455 section 7.1.5).
+    this.#events.ended(this.#silent ? 'silent' : code === 1006 ? 'reset' : 'clean');
+  }
+}
+
+function asBytes(data: RawData): Uint8Array {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return data instanceof ArrayBuffer ? new Uint8Array(data) : data;
+}
+
+/** Cuts to the bytes a close frame has, not through the middle of a character. */
+function cut(reason: string): string {
+  const bytes = Buffer.from(reason);
+  if (bytes.byteLength <= CLOSE_REASON_BYTES_MAX) return reason;
+  return bytes.subarray(0, CLOSE_REASON_BYTES_MAX).toString().replace(/�+$/u, '');
+}

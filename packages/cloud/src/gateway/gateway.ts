@@ -1,0 +1,162 @@
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL } from '@drover/shared/link/protocol';
+import type { Logger } from 'pino';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Bus } from '../bus/bus.js';
+import type { RobotRef } from '../robots/robots.js';
+import { Connection, type Ending } from './connection.js';
+import { Presence, type PresenceStore } from './presence.js';
+import type { SessionRegistry } from './registry.js';
+import { RobotSession, type SessionPorts } from './session.js';
+
+/** Sessions are looked at this often for pings and silence: one timer for all. */
+const TICK_MS = 1_000;
+
+/** A stopping gateway waits this long for robots to answer its close before it hangs up. */
+const STOP_GRACE_MS = 1_000;
+
+export interface GatewayOptions {
+  registry: SessionRegistry;
+  bus: Bus;
+  robots: SessionPorts['robots'] & PresenceStore & { authenticateToken(token: string): Promise<RobotRef | undefined> };
+  desired: SessionPorts['desired'];
+  data: SessionPorts['data'];
+  commands: SessionPorts['commands'];
+  log: Logger;
+  now: () => number;
+}
+
+/** Holds robots' websocket sessions: upgrade and authentication, one session a robot, liveness, presence. */
+export class Gateway {
+  readonly #options: GatewayOptions;
+  readonly #log: Logger;
+  readonly #presence: Presence;
+  readonly #sockets: WebSocketServer;
+  /** Connections that have not said hello yet, and all others: for ticks and for stopping. */
+  readonly #sessions = new Set<RobotSession>();
+  readonly #unsubscribe: (() => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #stopping = false;
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+    this.#log = options.log.child({ part: 'gateway' });
+    this.#presence = new Presence({ store: options.robots, log: this.#log, now: options.now });
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      // Deflate costs 18 times the memory a session (docs/decisions.md); payloads are compressed where they are big.
+      perMessageDeflate: false,
+      maxPayload: FRAME_BYTES_MAX,
+      handleProtocols: () => LINK_SUBPROTOCOL,
+    });
+  }
+
+  async start(): Promise<void> {
+    const { bus, registry } = this.#options;
+    this.#unsubscribe.push(
+      bus.subscribe('desired_changed', ({ robotKey }) => registry.get(robotKey)?.desiredChanged()),
+      bus.subscribe('command_waiting', ({ robotKey }) => registry.get(robotKey)?.commandsWaiting()),
+      bus.subscribe('robot_revoked', ({ robotKey }) => {
+        registry.get(robotKey)?.close(CloseCode.revoked, 'this robot was deleted or its token replaced');
+      }),
+    );
+    await this.#presence.start();
+    this.#timer = setInterval(() => {
+      const nowMs = this.#options.now();
+      for (const session of this.#sessions) session.tick(nowMs);
+    }, TICK_MS).unref();
+  }
+
+  /** Answers the upgrade requests of `server`. */
+  attach(server: Server): void {
+    server.on('upgrade', (request, socket, head) => {
+      socket.on('error', (error) => this.#log.debug({ err: error }, 'upgrade socket error'));
+      this.#upgrade(request, socket, head).catch((error: unknown) => {
+        this.#log.error({ err: error }, 'upgrade failed');
+        refuse(socket, 503, 'unavailable', 'the cloud can not take this robot now; try again');
+      });
+    });
+  }
+
+  /** Closes every session with "going away" and waits for them to end, at most STOP_GRACE_MS. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#timer);
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#presence.stop();
+    for (const session of this.#sessions) session.close(CloseCode.goingAway, 'the cloud is stopping');
+    const deadline = setTimeout(() => {
+      for (const session of this.#sessions) session.terminate();
+    }, STOP_GRACE_MS);
+    while (this.#sessions.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    clearTimeout(deadline);
+    this.#sockets.close();
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    if (this.#stopping) return refuse(socket, 503, 'unavailable', 'the cloud is stopping');
+    if (!(socket instanceof Socket)) return refuse(socket, 400, 'invalid_request', 'websockets come over TCP here');
+    if (pathOf(request) !== LINK_PATH) {
+      return refuse(socket, 404, 'not_found', `no websocket at this path; robots connect to ${LINK_PATH}`);
+    }
+    const robot = await this.#authenticate(request);
+    if (!robot) {
+      this.#log.warn({ remote: socket.remoteAddress }, 'robot refused: no valid token');
+      return refuse(socket, 401, 'unauthenticated', 'the robot token is missing or not valid');
+    }
+    const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+    if (!offered.includes(LINK_SUBPROTOCOL)) {
+      return refuse(socket, 400, 'invalid_request', `the websocket subprotocol must be ${LINK_SUBPROTOCOL}`);
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => this.#open(robot, webSocket, socket));
+  }
+
+  async #authenticate(request: IncomingMessage): Promise<RobotRef | undefined> {
+    const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+    return token === undefined ? undefined : await this.#options.robots.authenticateToken(token);
+  }
+
+  #open(robot: RobotRef, webSocket: WebSocket, stream: Socket): void {
+    const { now } = this.#options;
+    const log = this.#log.child({ robot: robot.id });
+    const events = {
+      message: (message: Parameters<RobotSession['accept']>[0]) => session.accept(message),
+      ended: (ending: Ending) => session.ended(ending),
+    };
+    const session: RobotSession = new RobotSession(robot, new Connection(webSocket, stream, events, log, now()), {
+      ...this.#options,
+      log: this.#log,
+      admit: (admitted) => this.#admit(admitted),
+      gone: (ended, ending) => this.#gone(ended, ending),
+    });
+    this.#sessions.add(session);
+  }
+
+  #admit(session: RobotSession): void {
+    const older = this.#options.registry.take(session);
+    older?.close(CloseCode.replaced, 'a newer session of this robot took over');
+    this.#presence.opened(session.robot.key);
+  }
+
+  #gone(session: RobotSession, ending: Ending): void {
+    this.#sessions.delete(session);
+    if (!this.#options.registry.release(session) || this.#stopping) return;
+    this.#log.info({ robot: session.robot.id, ending }, 'robot disconnected');
+    this.#presence.closed(session.robot.key, ending);
+  }
+}
+
+function pathOf(request: IncomingMessage): string | undefined {
+  return request.url?.split('?', 1)[0];
+}
+
+/** Answers an upgrade request with an error in the API's own form, before any websocket exists. */
+function refuse(socket: Duplex, status: number, errorCode: string, message: string): void {
+  const body = JSON.stringify({ error_code: errorCode, message });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

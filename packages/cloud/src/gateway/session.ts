@@ -1,0 +1,273 @@
+import type { Batch } from '@drover/shared/link/batch';
+import type { ClockRequest } from '@drover/shared/link/clock';
+import type { Command, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
+import type { Desired } from '@drover/shared/link/desired';
+import type { Hello } from '@drover/shared/link/hello';
+import { CloseCode, HELLO_TIMEOUT_MS, LINK_VERSION, LINK_VERSION_OLDEST } from '@drover/shared/link/protocol';
+import type { UpMessage } from '@drover/shared/link/up';
+import type { Logger } from 'pino';
+import type { RobotRef } from '../robots/robots.js';
+import type { Connection, Ending } from './connection.js';
+
+/** A command as the store has it, ready for the wire but for the life that is left. */
+export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
+
+/** What a session needs of the rest of the cloud. */
+export interface SessionPorts {
+  robots: { sessionStarted(robotKey: number, agentVersion: string): Promise<void> };
+  desired: { forRobot(robotKey: number): Promise<Desired> };
+  data: {
+    write(robot: RobotRef, batch: Batch, receivedMs: number): Promise<number>;
+    acked(robotKey: number, spoolId: string): Promise<{ live: number; backfill: number }>;
+  };
+  commands: {
+    /** Ends what an inbox that is gone, or went back in time, can no longer answer for. */
+    inboxSeen(robot: RobotRef, inbox: { id: string; lastSeq: number }): Promise<void>;
+    /** Waiting commands of the robot, now bound to this inbox, and goals that should be cancelled; in POST order. */
+    deliverable(robot: RobotRef, inboxId: string): Promise<{ commands: DeliverableCommand[]; cancels: string[] }>;
+    taken(robot: RobotRef, inboxId: string, taken: CommandTaken): Promise<void>;
+    feedback(robot: RobotRef, uuid: string, feedback: unknown): void;
+    ended(robot: RobotRef, outcome: CommandOutcome, finishedMs: number): Promise<void>;
+  };
+  /** Called once the robot has said hello, before anything is sent to it: ends an older session of the same robot. */
+  admit: (session: RobotSession) => void;
+  /** Called once, when the connection has ended. */
+  gone: (session: RobotSession, ending: Ending) => void;
+  log: Logger;
+  now: () => number;
+}
+
+/** A robot's clock is taken as it is while it is this close to ours. */
+const CLOCK_OFFSET_IGNORED_MS = 1_000;
+
+/** Batches under way at once; an agent that sends more than this before an acknowledgement breaks the protocol. */
+const BATCHES_IN_FLIGHT_MAX = 64;
+
+/**
+ * One robot's conversation, from hello to the end of its connection:
+ *
+ *     greeting --hello--> admitted --welcome, desired, commands--> open --connection ended--> ended
+ *
+ * Nothing is kept here that a kill may lose: what a robot was told or has told is in the store before it is acknowledged.
+ */
+export class RobotSession {
+  readonly robot: RobotRef;
+  readonly #ports: SessionPorts;
+  readonly #connection: Connection;
+  readonly #log: Logger;
+  readonly #helloTimer: NodeJS.Timeout;
+  /** Commands, and cancels, written on this connection and not ended: none is written to it twice. */
+  readonly #written = new Set<string>();
+  readonly #cancelled = new Set<string>();
+  #state: 'greeting' | 'admitted' | 'open' | 'ended' = 'greeting';
+  #inboxId: string | undefined;
+  #desiredRevision = -1;
+  #desiredLoop = new Coalesced(() => this.#sendDesired());
+  #deliveryLoop = new Coalesced(() => this.#deliver());
+  #batchesInFlight = 0;
+  #clockCorrectionMs = 0;
+
+  constructor(robot: RobotRef, connection: Connection, ports: SessionPorts) {
+    this.robot = robot;
+    this.#connection = connection;
+    this.#ports = ports;
+    this.#log = ports.log.child({ robot: robot.id });
+    this.#helloTimer = setTimeout(
+      () => connection.close(CloseCode.helloTimeout, `no hello within ${HELLO_TIMEOUT_MS / 1000} s`),
+      HELLO_TIMEOUT_MS,
+    ).unref();
+  }
+
+  /** The inbox this session speaks for; undefined before hello. */
+  get inboxId(): string | undefined {
+    return this.#inboxId;
+  }
+
+  tick(nowMs: number): void {
+    this.#connection.tick(nowMs);
+  }
+
+  close(code: CloseCode, reason: string): void {
+    this.#connection.close(code, reason);
+  }
+
+  terminate(): void {
+    this.#connection.terminate();
+  }
+
+  /** The desired state has changed: send it, the newest only. */
+  desiredChanged(): void {
+    if (this.#state === 'open') this.#attempt(this.#desiredLoop.run());
+  }
+
+  /** Commands or cancels wait in the store: send them. */
+  commandsWaiting(): void {
+    if (this.#state === 'open') this.#attempt(this.#deliveryLoop.run());
+  }
+
+  ended(ending: Ending): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    clearTimeout(this.#helloTimer);
+    this.#ports.gone(this, ending);
+  }
+
+  accept(message: UpMessage): void {
+    if (message.kind === 'hello') {
+      if (this.#state === 'greeting') this.#attempt(this.#greet(message));
+      else this.close(CloseCode.badMessage, 'hello came twice');
+      return;
+    }
+    if (this.#state !== 'open') {
+      this.close(CloseCode.badMessage, `${message.kind} before welcome`);
+      return;
+    }
+    switch (message.kind) {
+      case 'applied':
+        this.#log.debug({ revision: message.revision }, 'desired state applied');
+        return;
+      case 'command_taken':
+        return this.#attempt(this.#taken(message));
+      case 'command_feedback':
+        return this.#ports.commands.feedback(this.robot, message.uuid, message.feedback);
+      case 'command_outcome':
+        return this.#attempt(this.#outcome(message));
+      case 'batch':
+        return this.#attempt(this.#batch(message));
+      case 'clock_request':
+        return this.#clock(message);
+      default:
+        return message satisfies never;
+    }
+  }
+
+  async #greet(hello: Hello): Promise<void> {
+    clearTimeout(this.#helloTimer);
+    if (hello.link_version < LINK_VERSION_OLDEST || hello.link_version > LINK_VERSION) {
+      const served = `${LINK_VERSION_OLDEST} to ${LINK_VERSION}`;
+      return this.close(CloseCode.unsupportedVersion, `link version ${hello.link_version}; this cloud serves ${served}`);
+    }
+    this.#state = 'admitted';
+    this.#inboxId = hello.inbox.id;
+    this.#ports.admit(this);
+    await this.#ports.robots.sessionStarted(this.robot.key, hello.agent_version);
+    await this.#ports.commands.inboxSeen(this.robot, { id: hello.inbox.id, lastSeq: hello.inbox.last_seq });
+    const acked = await this.#ports.data.acked(this.robot.key, hello.spool.id);
+    if (this.#hasEnded()) return;
+    this.#connection.send({
+      kind: 'welcome',
+      link_version: LINK_VERSION,
+      robot_id: this.robot.id,
+      cloud_now_ms: this.#ports.now(),
+      acked,
+    });
+    this.#state = 'open';
+    this.#log.info(
+      { agent_version: hello.agent_version, ros: hello.ros, clock_ahead_ms: hello.robot_now_ms - this.#ports.now() },
+      'robot connected',
+    );
+    await this.#desiredLoop.run();
+    await this.#deliveryLoop.run();
+  }
+
+  async #sendDesired(): Promise<void> {
+    const desired = await this.#ports.desired.forRobot(this.robot.key);
+    if (desired.revision <= this.#desiredRevision) return;
+    this.#desiredRevision = desired.revision;
+    this.#connection.send(desired);
+  }
+
+  async #deliver(): Promise<void> {
+    if (this.#hasEnded() || this.#inboxId === undefined) return;
+    const { commands, cancels } = await this.#ports.commands.deliverable(this.robot, this.#inboxId);
+    for (const command of commands) {
+      if (this.#written.has(command.uuid)) continue;
+      this.#written.add(command.uuid);
+      this.#connection.send({ kind: 'command', ...command, life_ms: command.deadline_cloud_ms - this.#ports.now() });
+    }
+    for (const uuid of cancels) {
+      if (this.#cancelled.has(uuid)) continue;
+      this.#cancelled.add(uuid);
+      this.#connection.send({ kind: 'command_cancel', uuid });
+    }
+  }
+
+  async #taken(taken: CommandTaken): Promise<void> {
+    if (this.#inboxId !== undefined) await this.#ports.commands.taken(this.robot, this.#inboxId, taken);
+  }
+
+  async #outcome(outcome: CommandOutcome): Promise<void> {
+    const finishedMs = outcome.finished_robot_ms + this.#clockCorrectionMs;
+    await this.#ports.commands.ended(this.robot, outcome, finishedMs);
+    this.#written.delete(outcome.uuid);
+    this.#cancelled.delete(outcome.uuid);
+    this.#connection.send({ kind: 'outcome_ack', uuid: outcome.uuid });
+  }
+
+  async #batch(batch: Batch): Promise<void> {
+    const receivedMs = this.#ports.now();
+    if (this.#batchesInFlight >= BATCHES_IN_FLIGHT_MAX) {
+      return this.close(CloseCode.badMessage, `more than ${BATCHES_IN_FLIGHT_MAX} batches without an acknowledgement`);
+    }
+    this.#batchesInFlight += 1;
+    try {
+      const seq = await this.#ports.data.write(this.robot, batch, receivedMs);
+      this.#connection.send({ kind: 'batch_ack', spool_id: batch.spool_id, lane: batch.lane, seq });
+    } finally {
+      this.#batchesInFlight -= 1;
+    }
+  }
+
+  #clock(request: ClockRequest): void {
+    const offsetMs = request.measured?.offset_ms ?? 0;
+    this.#clockCorrectionMs = Math.abs(offsetMs) > CLOCK_OFFSET_IGNORED_MS ? offsetMs : 0;
+    const nowMs = this.#ports.now();
+    this.#connection.send({
+      kind: 'clock_reply',
+      robot_sent_ms: request.robot_sent_ms,
+      cloud_received_ms: nowMs,
+      cloud_sent_ms: nowMs,
+    });
+  }
+
+  #hasEnded(): boolean {
+    return this.#state === 'ended' || !this.#connection.isOpen;
+  }
+
+  /** A failure of ours ends the session: the robot keeps what it was not told to forget, and comes again. */
+  #attempt(work: Promise<void>): void {
+    work.catch((error: unknown) => {
+      this.#log.error({ err: error }, 'session failed');
+      this.close(CloseCode.internalError, 'the cloud could not handle this; try again');
+    });
+  }
+}
+
+/** Runs an action so that it never overlaps itself, and once more after each call that came while it ran. */
+class Coalesced {
+  readonly #action: () => Promise<void>;
+  #running: Promise<void> | undefined;
+  #again = false;
+
+  constructor(action: () => Promise<void>) {
+    this.#action = action;
+  }
+
+  run(): Promise<void> {
+    if (this.#running) {
+      this.#again = true;
+      return this.#running;
+    }
+    this.#running = this.#loop().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #loop(): Promise<void> {
+    do {
+      this.#again = false;
+      await this.#action();
+    } while (this.#again);
+  }
+}

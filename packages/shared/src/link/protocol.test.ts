@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { downMessage } from './down.js';
+import { LINK_VERSION } from './protocol.js';
+import { upMessage } from './up.js';
+
+/** The wire at each version, as a hash of its JSON Schema. */
+const WIRE_HASH_BY_VERSION: Record<number, string> = {
+  1: '50bb13c601550288',
+};
+
+it('has a wire that changes only together with LINK_VERSION (raise it, add its hash here and its line in protocol.ts)', () => {
+  const schemas = [upMessage, downMessage].map((schema) =>
+    z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' }),
+  );
+  const hash = createHash('sha256').update(JSON.stringify(schemas)).digest('hex').slice(0, 16);
+  expect(hash).toBe(WIRE_HASH_BY_VERSION[LINK_VERSION]);
+});
