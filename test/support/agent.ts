@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Running } from './process.js';
+
+/** A real agent process with a data directory of its own. */
+export class TestAgent {
+  readonly #env: Record<string, string>;
+  readonly dataDir: string;
+  process: Running;
+
+  private constructor(dataDir: string, env: Record<string, string>) {
+    this.dataDir = dataDir;
+    this.#env = { DROVER_DATA_DIR: dataDir, DROVER_CONFIG: '', ...env };
+    this.process = new Running('agent', [], this.#env);
+  }
+
+  /** Starts an agent on the simulated graph, unless `env` says otherwise. */
+  static async start(options: { url: string; token: string; env?: Record<string, string> }): Promise<TestAgent> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'drover-agent-'));
+    return new TestAgent(dataDir, {
+      DROVER_URL: options.url,
+      DROVER_TOKEN: options.token,
+      DROVER_ROS: 'simulated',
+      ...options.env,
+    });
+  }
+
+  /** kill -9, then the same agent again on the same data. */
+  async crashAndRestart(): Promise<void> {
+    await this.process.kill9();
+    this.process = new Running('agent', [], this.#env);
+  }
+
+  async stop(): Promise<number | NodeJS.Signals> {
+    const code = await this.process.stop();
+    await rm(this.dataDir, { recursive: true, force: true });
+    return code;
+  }
+}
