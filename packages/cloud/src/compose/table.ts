@@ -1,0 +1,30 @@
+import type { Generated } from 'kysely';
+
+export type RobotComposeState = 'pending_up' | 'up' | 'pending_down' | 'down' | 'error';
+
+export interface ComposeTables {
+  compose_files: {
+    key: Generated<number>;
+    tenant_key: number;
+    id: string;
+    /** The newest version. */
+    version: number;
+    created_at_ms: number;
+  };
+  compose_versions: {
+    compose_file_key: number;
+    version: number;
+    name: string;
+    /** The document, JSON. */
+    content: string;
+    created_at_ms: number;
+  };
+  robot_compose: {
+    robot_key: number;
+    compose_file_key: number;
+    version: number;
+    state: RobotComposeState;
+    error_code: string | null;
+    created_at_ms: number;
+  };
+}

@@ -1,0 +1,11 @@
+import { initial } from './0001_initial.js';
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /** Statements, run in one transaction with the row that says so. */
+  readonly sql: string;
+}
+
+/** Append only: a migration that was ever released never changes. */
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'initial', sql: initial }];

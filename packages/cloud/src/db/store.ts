@@ -1,0 +1,82 @@
+/**
+ * The store: one SQLite file in the data directory, and the one connection of this process that writes to it.
+ *
+ * better-sqlite3 is synchronous. Were there two connections in this process, one could wait for a lock that the other
+ * can only give up in a later turn of the event loop, which never comes: hence one connection, shared by Kysely's queries and
+ * by the hand-written statements of the ingest path, which take Kysely's lock on it (`exclusive`). For the same reason
+ * whatever runs inside a transaction must use that transaction, never `store.db`: it would wait for itself.
+ *
+ * Promises: what a committed transaction wrote is on disk (synchronous=FULL), also after kill -9 or a power cut. Other
+ * processes (`drover-cloud tenants create`) may write beside this one; each waits up to BUSY_TIMEOUT_MS for the other.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { CompiledQuery, type DatabaseConnection, Kysely, SqliteDialect, SqliteDriver, type Transaction } from 'kysely';
+import { migrate } from './migrate.js';
+import type { Schema } from './schema.js';
+
+export type Tx = Transaction<Schema>;
+/** For queries that may run inside a transaction or by themselves. */
+export type Db = Kysely<Schema>;
+
+export interface Store {
+  readonly db: Db;
+  /**
+   * Runs `fn` on the raw handle, in the turn in which the connection becomes free, with no query of Kysely's between.
+   * Only for the ingest path: `fn` is synchronous, so that nothing else can be inside its transaction.
+   */
+  exclusive<T>(fn: (raw: Database) => T): Promise<T>;
+  /** Waits for the query that runs; later ones fail. */
+  close(): Promise<void>;
+}
+
+export const STORE_FILE = 'drover.db';
+const BUSY_TIMEOUT_MS = 5000;
+const CACHE_KIB = 64 * 1024;
+
+/**
+ * Opens the store of a data directory, made where it is missing, at the newest schema.
+ * @throws StoreTooNewError, SqliteError
+ */
+export function openStore(options: { dataDir: string; nowMs: number }): Store {
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const raw = new Sqlite(join(options.dataDir, STORE_FILE), { timeout: BUSY_TIMEOUT_MS });
+  try {
+    raw.pragma('journal_mode = WAL');
+    raw.pragma('synchronous = FULL');
+    raw.pragma('foreign_keys = ON');
+    raw.pragma(`cache_size = -${CACHE_KIB}`);
+    migrate(raw, options.nowMs);
+  } catch (error) {
+    raw.close();
+    throw error;
+  }
+  const db = new Kysely<Schema>({ dialect: new OneWriterDialect({ database: raw }) });
+  return {
+    db,
+    exclusive: (fn) => db.connection().execute(async () => fn(raw)),
+    close: () => db.destroy(),
+  };
+}
+
+class OneWriterDialect extends SqliteDialect {
+  readonly #raw: Database;
+  constructor(config: { database: Database }) {
+    super(config);
+    this.#raw = config.database;
+  }
+  override createDriver(): SqliteDriver {
+    return new ImmediateDriver({ database: this.#raw });
+  }
+}
+
+/**
+ * Transactions begin as writers. SQLite's default begins as a reader and fails at once when it turns writer after another
+ * process has written (SQLITE_BUSY_SNAPSHOT, which no busy timeout helps); this way it waits for its turn instead.
+ */
+class ImmediateDriver extends SqliteDriver {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+}

@@ -1,0 +1,77 @@
+import { ApiError, type ErrorDetail } from '@drover/shared/api/errors';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
+import type { Logger } from 'pino';
+import { jsonBody } from './body.js';
+import { callerOf, requireScope } from './caller.js';
+import { type Endpoint, JsonText } from './endpoint.js';
+import { invalidRequest } from './errors.js';
+import { requestIdOf } from './request-log.js';
+
+/** The routes of all endpoints, in order. */
+export function endpointRouter(endpoints: readonly Endpoint[], log: Logger): Router {
+  const router = Router({ caseSensitive: true });
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const handlers: RequestHandler[] = [markRoute(endpoint), requireScope(endpoint.scope)];
+    if (endpoint.body) handlers.push(...jsonBody());
+    handlers.push((request, response) => answer(endpoint, request, response, log));
+    router[endpoint.method](path, ...handlers);
+  }
+  return router;
+}
+
+/** The template of the route a request was for, for the metrics; undefined where there was none. */
+export function routeOf(response: Response): string | undefined {
+  return response.locals.route as string | undefined;
+}
+
+function markRoute(endpoint: Endpoint): RequestHandler {
+  return (_request, response, next) => {
+    response.locals.route = endpoint.path;
+    next();
+  };
+}
+
+async function answer(endpoint: Endpoint, request: Request, response: Response, log: Logger): Promise<void> {
+  const { status, body } = await endpoint.handle({
+    caller: callerOf(response),
+    params: request.params as Record<string, string>,
+    query: checkedQuery(endpoint, request),
+    body: checkedBody(endpoint, request),
+    header: (name) => request.get(name),
+    log: log.child({ request_id: requestIdOf(response) }),
+  });
+  response.status(status);
+  if (body === undefined) response.end();
+  else if (body instanceof JsonText) response.type('application/json').send(body.text);
+  else response.json(body);
+}
+
+function checkedQuery(endpoint: Endpoint, request: Request): unknown {
+  if (!endpoint.query) return {};
+  const repeated: ErrorDetail[] = [];
+  for (const [name, value] of Object.entries(request.query)) {
+    if (Array.isArray(value) && name in knownParameters(endpoint)) {
+      repeated.push({ path: name, message: 'must be given once' });
+    }
+  }
+  const [first] = repeated;
+  if (first) throw new ApiError('invalid_request', `query parameter ${first.path} is repeated`, { details: repeated });
+  // A plain object, since the parser's has no prototype.
+  const checked = endpoint.query.safeParse({ ...request.query });
+  if (!checked.success) throw invalidRequest(checked.error, 'query');
+  return checked.data;
+}
+
+function knownParameters(endpoint: Endpoint): object {
+  const schema: unknown = endpoint.query;
+  return typeof schema === 'object' && schema !== null && 'shape' in schema ? (schema.shape as object) : {};
+}
+
+function checkedBody(endpoint: Endpoint, request: Request): unknown {
+  if (!endpoint.body) return undefined;
+  if (request.body === undefined) throw new ApiError('invalid_request', 'a JSON body is needed');
+  const checked = endpoint.body.safeParse(request.body);
+  if (!checked.success) throw invalidRequest(checked.error, 'body');
+  return checked.data;
+}

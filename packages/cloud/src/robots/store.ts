@@ -1,0 +1,58 @@
+/** The queries on robots. Every one that serves a request is bound to the tenant; deleted robots are in none of them. */
+import type { Db } from '../db/store.js';
+
+/** What other parts of the cloud know a robot by. */
+export interface RobotRef {
+  readonly key: number;
+  readonly id: string;
+  readonly tenantKey: number;
+  readonly tenantUuid: string;
+}
+
+/** Robots with their latest vitals, oldest first. */
+export function robotsOfTenant(db: Db, tenantKey: number) {
+  return db
+    .selectFrom('robots')
+    .leftJoin('latest_vitals', 'latest_vitals.robot_key', 'robots.key')
+    .select([
+      'robots.id',
+      'robots.name',
+      'robots.provisioned',
+      'robots.token_hint',
+      'robots.agent_version',
+      'robots.online',
+      'robots.online_updated_at_ms',
+      'robots.created_at_ms',
+      'latest_vitals.cpu',
+      'latest_vitals.battery',
+      'latest_vitals.ram',
+      'latest_vitals.disk',
+    ])
+    .where('robots.tenant_key', '=', tenantKey)
+    .where('robots.deleted_at_ms', 'is', null)
+    .orderBy('robots.key');
+}
+
+export function robotRefs(db: Db) {
+  return db
+    .selectFrom('robots')
+    .innerJoin('tenants', 'tenants.key', 'robots.tenant_key')
+    .select(['robots.key', 'robots.id', 'robots.tenant_key as tenantKey', 'tenants.uuid as tenantUuid'])
+    .where('robots.deleted_at_ms', 'is', null);
+}
+
+export function robotById(db: Db, tenantKey: number, id: string) {
+  return robotRefs(db).where('robots.tenant_key', '=', tenantKey).where('robots.id', '=', id);
+}
+
+export function robotByToken(db: Db, tokenHash: string) {
+  return robotRefs(db).where('robots.token_hash', '=', tokenHash);
+}
+
+export function onlineRobotKeys(db: Db) {
+  return db.selectFrom('robots').select('key').where('online', '=', 1).where('deleted_at_ms', 'is', null);
+}
+
+export function deletedRobotKeys(db: Db) {
+  return db.selectFrom('robots').select('key').where('deleted_at_ms', 'is not', null).orderBy('key');
+}
