@@ -1,3 +1,4 @@
+import type { CommandTables } from '../commands/table.js';
 import type { ComposeTables } from '../compose/table.js';
 import type { DataTables } from '../data/table.js';
 import type { IdempotencyTables } from '../http/idempotency-table.js';
@@ -13,6 +14,7 @@ export interface Schema
     KeyTables,
     RobotTables,
     StreamTables,
+    CommandTables,
     ComposeTables,
     DataTables,
     VitalTables,

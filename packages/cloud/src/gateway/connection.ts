@@ -96,7 +96,10 @@ export class Connection {
 
   #frame(data: RawData, isBinary: boolean): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (!isBinary) return this.close(CloseCode.unsupportedData, 'text frames are not part of this protocol');
+    if (!isBinary) {
+      this.close(CloseCode.unsupportedData, 'text frames are not part of this protocol');
+      return;
+    }
     try {
       const message = this.#reader.accept(asBytes(data));
       if (message) this.#events.message(message);

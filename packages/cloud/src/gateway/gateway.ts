@@ -26,6 +26,8 @@ export interface GatewayOptions {
   commands: SessionPorts['commands'];
   log: Logger;
   now: () => number;
+  /** Tests only wait as long as they must. */
+  timings?: { helloTimeoutMs: number; resetGraceMs: number; startGraceMs: number };
 }
 
 /** Holds robots' websocket sessions: upgrade and authentication, one session a robot, liveness, presence. */
@@ -39,11 +41,12 @@ export class Gateway {
   readonly #unsubscribe: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
+  #allEnded: (() => void) | undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
     this.#log = options.log.child({ part: 'gateway' });
-    this.#presence = new Presence({ store: options.robots, log: this.#log, now: options.now });
+    this.#presence = new Presence({ store: options.robots, log: this.#log, now: options.now, ...options.timings });
     this.#sockets = new WebSocketServer({
       noServer: true,
       // Deflate costs 18 times the memory a session (docs/decisions.md); payloads are compressed where they are big.
@@ -90,7 +93,7 @@ export class Gateway {
     const deadline = setTimeout(() => {
       for (const session of this.#sessions) session.terminate();
     }, STOP_GRACE_MS);
-    while (this.#sessions.size > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    if (this.#sessions.size > 0) await new Promise<void>((resolve) => (this.#allEnded = resolve));
     clearTimeout(deadline);
     this.#sockets.close();
   }
@@ -127,6 +130,7 @@ export class Gateway {
     };
     const session: RobotSession = new RobotSession(robot, new Connection(webSocket, stream, events, log, now()), {
       ...this.#options,
+      ...(this.#options.timings && { helloTimeoutMs: this.#options.timings.helloTimeoutMs }),
       log: this.#log,
       admit: (admitted) => this.#admit(admitted),
       gone: (ended, ending) => this.#gone(ended, ending),
@@ -142,6 +146,7 @@ export class Gateway {
 
   #gone(session: RobotSession, ending: Ending): void {
     this.#sessions.delete(session);
+    if (this.#sessions.size === 0) this.#allEnded?.();
     if (!this.#options.registry.release(session) || this.#stopping) return;
     this.#log.info({ robot: session.robot.id, ending }, 'robot disconnected');
     this.#presence.closed(session.robot.key, ending);

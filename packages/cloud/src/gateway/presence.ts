@@ -24,7 +24,18 @@ export class Presence {
   readonly #here = new Set<number>();
   #startTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: { store: PresenceStore; log: Logger; now: () => number }) {
+  readonly #resetGraceMs: number;
+  readonly #startGraceMs: number;
+
+  constructor(options: {
+    store: PresenceStore;
+    log: Logger;
+    now: () => number;
+    resetGraceMs?: number;
+    startGraceMs?: number;
+  }) {
+    this.#resetGraceMs = options.resetGraceMs ?? RESET_GRACE_MS;
+    this.#startGraceMs = options.startGraceMs ?? START_GRACE_MS;
     this.#store = options.store;
     this.#log = options.log;
     this.#now = options.now;
@@ -35,7 +46,7 @@ export class Presence {
     if (remembered.length === 0) return;
     this.#startTimer = setTimeout(() => {
       for (const robotKey of remembered) if (!this.#here.has(robotKey)) this.#set(robotKey, false);
-    }, START_GRACE_MS).unref();
+    }, this.#startGraceMs).unref();
   }
 
   /** Leaves the store as it is: sessions end because we stop, not because the robots left. */
@@ -56,7 +67,7 @@ export class Presence {
   /** The robot's only session ended (not one that was replaced). */
   closed(robotKey: number, ending: Ending): void {
     if (ending === 'reset') {
-      const timer = setTimeout(() => this.#left(robotKey), RESET_GRACE_MS).unref();
+      const timer = setTimeout(() => this.#left(robotKey), this.#resetGraceMs).unref();
       this.#leaving.set(robotKey, timer);
     } else {
       this.#left(robotKey);

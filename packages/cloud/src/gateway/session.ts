@@ -35,6 +35,7 @@ export interface SessionPorts {
   gone: (session: RobotSession, ending: Ending) => void;
   log: Logger;
   now: () => number;
+  helloTimeoutMs?: number;
 }
 
 /** A robot's clock is taken as it is while it is this close to ours. */
@@ -72,9 +73,10 @@ export class RobotSession {
     this.#connection = connection;
     this.#ports = ports;
     this.#log = ports.log.child({ robot: robot.id });
+    const helloTimeoutMs = ports.helloTimeoutMs ?? HELLO_TIMEOUT_MS;
     this.#helloTimer = setTimeout(
-      () => connection.close(CloseCode.helloTimeout, `no hello within ${HELLO_TIMEOUT_MS / 1000} s`),
-      HELLO_TIMEOUT_MS,
+      () => connection.close(CloseCode.helloTimeout, `no hello within ${helloTimeoutMs / 1000} s`),
+      helloTimeoutMs,
     ).unref();
   }
 
@@ -125,19 +127,24 @@ export class RobotSession {
     switch (message.kind) {
       case 'applied':
         this.#log.debug({ revision: message.revision }, 'desired state applied');
-        return;
+        break;
       case 'command_taken':
-        return this.#attempt(this.#taken(message));
+        this.#attempt(this.#taken(message));
+        break;
       case 'command_feedback':
-        return this.#ports.commands.feedback(this.robot, message.uuid, message.feedback);
+        this.#ports.commands.feedback(this.robot, message.uuid, message.feedback);
+        break;
       case 'command_outcome':
-        return this.#attempt(this.#outcome(message));
+        this.#attempt(this.#outcome(message));
+        break;
       case 'batch':
-        return this.#attempt(this.#batch(message));
+        this.#attempt(this.#batch(message));
+        break;
       case 'clock_request':
-        return this.#clock(message);
+        this.#clock(message);
+        break;
       default:
-        return message satisfies never;
+        message satisfies never;
     }
   }
 
@@ -145,7 +152,10 @@ export class RobotSession {
     clearTimeout(this.#helloTimer);
     if (hello.link_version < LINK_VERSION_OLDEST || hello.link_version > LINK_VERSION) {
       const served = `${LINK_VERSION_OLDEST} to ${LINK_VERSION}`;
-      return this.close(CloseCode.unsupportedVersion, `link version ${hello.link_version}; this cloud serves ${served}`);
+      return this.close(
+        CloseCode.unsupportedVersion,
+        `link version ${hello.link_version}; this cloud serves ${served}`,
+      );
     }
     this.#state = 'admitted';
     this.#inboxId = hello.inbox.id;

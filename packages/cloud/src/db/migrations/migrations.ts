@@ -1,4 +1,5 @@
 import { initial } from './0001_initial.js';
+import { commands } from './0002_commands.js';
 
 export interface Migration {
   readonly version: number;
@@ -8,4 +9,7 @@ export interface Migration {
 }
 
 /** Append only: a migration that was ever released never changes. */
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'initial', sql: initial }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'initial', sql: initial },
+  { version: 2, name: 'commands', sql: commands },
+];

@@ -1,0 +1,277 @@
+import type { CommandOutcome, CommandTaken } from '@drover/shared/link/command';
+import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import type { Bus } from '../bus/bus.js';
+import type { Db, Store } from '../db/store.js';
+import { type RobotRef, robotNotFound } from '../robots/robots.js';
+import * as commandStore from './store.js';
+import { cloudEnd } from './store.js';
+
+/*
+ * A command's life. "Bound" means that it was, or may have been, written to a socket for one inbox.
+ *
+ *   POST ──> created ──bound, taken──> sent ──outcome──> executed | error
+ *     │         │                       │
+ *     │         ├─ unbound, life over ─────────────────> error expired
+ *     │         ├─ unbound, cancelled ─────────────────> error canceled
+ *     │         └───────────────────────┴─ bound, inbox gone or nothing heard in time
+ *     │                                                   └> error outcome_unknown (by the cloud) ──outcome──> the true end
+ *     └─ cannot be delivered ──────────────────────────> error robot_not_provisioned | robot_not_online
+ *
+ * At most once: it is bound durably before it is written, and never written for another inbox. Never late: past its
+ * deadline an unbound one expires here, and the robot refuses a bound one. The outcome is always told: by the robot, or
+ * by the cloud when the robot can't be expected to any more.
+ */
+
+/** With ttl 0, a command not in the agent's hands this long after its POST is expired. */
+export const DELIVERY_MS = 5_000;
+
+/** How many commands may wait for a robot that is offline. */
+export const WAITING_MAX = 100;
+
+/** How long the cloud waits for an outcome beyond a command's own life and timeout before it says it does not know. */
+const OUTCOME_MARGIN_MS = 60_000;
+
+/** Deadlines are looked at this often. */
+const SWEEP_MS = 500;
+
+/** Where the robot's session is, as far as delivery needs to know. */
+export interface LiveInboxes {
+  inboxOf(robotKey: number): string | undefined;
+}
+
+/** What a POST asked for, checked and with its defaults. */
+export interface CommandRequest {
+  interface: 'topic' | 'service' | 'action_send_goal';
+  name: string;
+  type: string;
+  payload: Record<string, unknown>;
+  timeoutMs: number;
+  /** How long it may wait for an offline robot, milliseconds; 0 = not at all. */
+  ttlMs: number;
+  latched: boolean;
+}
+
+/** What the store says of the robot when the command comes. */
+export interface RobotReach {
+  provisioned: boolean;
+  online: boolean;
+  inboxId: string | undefined;
+  /** Commands that already wait for it. */
+  waiting: number;
+}
+
+export type Admission =
+  | { kind: 'accept'; inboxId: string | null; lifeMs: number }
+  | { kind: 'end'; errorCode: 'robot_not_provisioned' | 'robot_not_online'; message: string }
+  | { kind: 'queue_full' };
+
+/** Decides what becomes of a new command. */
+export function admit(request: Pick<CommandRequest, 'ttlMs'>, reach: RobotReach): Admission {
+  if (!reach.provisioned) {
+    return {
+      kind: 'end',
+      errorCode: 'robot_not_provisioned',
+      message: 'no agent has connected with this robot’s token yet',
+    };
+  }
+  const lifeMs = request.ttlMs > 0 ? request.ttlMs : DELIVERY_MS;
+  if (reach.inboxId !== undefined) return { kind: 'accept', inboxId: reach.inboxId, lifeMs };
+  // A robot whose connection broke a moment ago still counts as online: its command waits out the delivery time.
+  if (reach.online || request.ttlMs > 0) {
+    return reach.waiting >= WAITING_MAX ? { kind: 'queue_full' } : { kind: 'accept', inboxId: null, lifeMs };
+  }
+  return {
+    kind: 'end',
+    errorCode: 'robot_not_online',
+    message: 'the robot is offline; ttl_s lets a command wait for it',
+  };
+}
+
+export class Commands {
+  readonly #store: Store;
+  readonly #bus: Bus;
+  readonly #inboxes: LiveInboxes;
+  readonly #log: Logger;
+  readonly #now: () => number;
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+
+  constructor(options: { store: Store; bus: Bus; inboxes: LiveInboxes; log: Logger; now: () => number }) {
+    this.#store = options.store;
+    this.#bus = options.bus;
+    this.#inboxes = options.inboxes;
+    this.#log = options.log.child({ part: 'commands' });
+    this.#now = options.now;
+  }
+
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => {
+      this.#sweeping ??= this.sweep()
+        .catch((error: unknown) => this.#log.error({ err: error }, 'deadlines could not be looked at'))
+        .finally(() => {
+          this.#sweeping = undefined;
+        });
+    }, SWEEP_MS).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#sweeping;
+  }
+
+  /** Ends what is past its time; called by a timer, public for tests that hold the clock. */
+  async sweep(): Promise<void> {
+    const { db } = this.#store;
+    const nowMs = this.#now();
+    await commandStore.expireUnbound(
+      db,
+      nowMs,
+      cloudEnd('expired', 'it could not be delivered within its life and was not run', nowMs),
+    );
+    await commandStore.giveUpBound(
+      db,
+      nowMs,
+      cloudEnd('outcome_unknown', 'the robot may have run it; nothing was heard of it in time', nowMs),
+    );
+  }
+
+  /**
+   * Stores a new command in the transaction `tx`, ended at once where it cannot be delivered; call `announce` after the
+   * commit. Returns undefined where too many wait already. @throws ApiError robot_not_found where it was deleted meanwhile
+   */
+  async create(
+    tx: Db,
+    robot: RobotRef,
+    request: CommandRequest,
+  ): Promise<{ uuid: string; waits: boolean } | undefined> {
+    const nowMs = this.#now();
+    const inboxId = this.#inboxes.inboxOf(robot.key);
+    const waiting = inboxId === undefined ? await commandStore.countUnbound(tx, robot.key) : 0;
+    const reach = await commandStore.robotReach(tx, robot.key);
+    if (!reach) throw robotNotFound(robot.id);
+    const admission = admit(request, {
+      provisioned: reach.provisioned === 1,
+      online: reach.online === 1,
+      inboxId,
+      waiting,
+    });
+    if (admission.kind === 'queue_full') return undefined;
+    const accepted = admission.kind === 'accept';
+    const deadlineMs = nowMs + (accepted ? admission.lifeMs : 0);
+    const end = accepted ? undefined : cloudEnd(admission.errorCode, admission.message, nowMs);
+    const uuid = uuidv7();
+    await commandStore.insertCommand(tx, {
+      uuid,
+      tenant_key: robot.tenantKey,
+      robot_key: robot.key,
+      interface: request.interface,
+      name: request.name,
+      type: request.type,
+      payload: JSON.stringify(request.payload),
+      latched: request.latched ? 1 : 0,
+      timeout_ms: request.timeoutMs,
+      created_at_ms: nowMs,
+      deadline_ms: deadlineMs,
+      give_up_ms: deadlineMs + request.timeoutMs + OUTCOME_MARGIN_MS,
+      state: end?.state ?? 'created',
+      error_code: end?.error_code ?? null,
+      message: end?.message ?? null,
+      inbox_id: accepted ? admission.inboxId : null,
+      finished_at_ms: end?.finished_at_ms ?? null,
+      ended_by: end?.ended_by ?? null,
+    });
+    return { uuid, waits: accepted };
+  }
+
+  /** Tells the robot's session, wherever it is, that something waits. */
+  announce(robotKey: number): void {
+    this.#bus.publish('command_waiting', { robotKey });
+  }
+
+  /** Cancels an open command; says why not where it can't be. */
+  async cancel(tenantKey: number, uuid: string): Promise<'canceled' | 'unknown' | 'ended' | 'not_cancelable'> {
+    const { db } = this.#store;
+    const command = await commandStore.findCommand(db, tenantKey, uuid);
+    if (!command) return 'unknown';
+    if (command.state === 'executed' || command.state === 'error') return 'ended';
+    const nowMs = this.#now();
+    const end = cloudEnd('canceled', 'cancelled before it reached the robot', nowMs);
+    if (command.inbox_id === null && (await commandStore.endUnbound(db, uuid, end))) return 'canceled';
+    if (command.interface !== 'action_send_goal') return 'not_cancelable';
+    if (!(await commandStore.requestCancel(db, uuid))) return 'ended';
+    this.announce(command.robot_key);
+    return 'canceled';
+  }
+
+  /**
+   * A robot's session speaks for this inbox. Commands bound to another can't be answered for by this one, and an inbox
+   * that has counted fewer commands than it once told us of is an old copy: what it holds of the open ones is unknown.
+   */
+  async inboxSeen(robot: RobotRef, inbox: { id: string; lastSeq: number }): Promise<void> {
+    const nowMs = this.#now();
+    const ended = await this.#store.db.transaction().execute(async (tx) => {
+      const wentBack = inbox.lastSeq < (await commandStore.inboxLastSeq(tx, robot.key, inbox.id));
+      const end = cloudEnd('outcome_unknown', 'the robot came back without the inbox that had taken it', nowMs);
+      const count = await commandStore.endLostInboxes(tx, robot.key, { id: inbox.id, wentBack }, end);
+      await commandStore.setInboxLastSeq(tx, robot.key, inbox.id, inbox.lastSeq);
+      return count;
+    });
+    if (ended > 0n) this.#log.warn({ robot: robot.id, commands: Number(ended) }, 'commands lost with their inbox');
+  }
+
+  /** What to write to the robot's socket now: its open commands of this inbox, bound first, and goals to cancel. */
+  async deliverable(robot: RobotRef, inboxId: string) {
+    const { db } = this.#store;
+    await commandStore.bindWaiting(db, robot.key, inboxId, this.#now());
+    const open = await commandStore.openInInbox(db, robot.key, inboxId);
+    return {
+      commands: open
+        .filter((row) => row.state === 'created')
+        .map((row) => ({
+          uuid: row.uuid,
+          interface: row.interface,
+          name: row.name,
+          type: row.type,
+          payload: JSON.parse(row.payload) as Record<string, unknown>,
+          deadline_cloud_ms: row.deadline_ms,
+          timeout_ms: row.timeout_ms,
+          latched: row.latched === 1,
+        })),
+      cancels: open.filter((row) => row.cancel_requested === 1).map((row) => row.uuid),
+    };
+  }
+
+  /** The robot has it on disk. */
+  async taken(robot: RobotRef, inboxId: string, taken: CommandTaken): Promise<void> {
+    await this.#store.db.transaction().execute(async (tx) => {
+      await commandStore.markSent(tx, robot.key, taken.uuid, this.#now());
+      const known = await commandStore.inboxLastSeq(tx, robot.key, inboxId);
+      if (taken.seq > known) await commandStore.setInboxLastSeq(tx, robot.key, inboxId, taken.seq);
+    });
+  }
+
+  /** An action's latest feedback; the next one or the outcome makes up for one that can't be stored. */
+  feedback(robot: RobotRef, uuid: string, feedback: unknown): void {
+    commandStore.storeFeedback(this.#store.db, robot.key, uuid, JSON.stringify(feedback)).catch((error: unknown) => {
+      this.#log.warn({ err: error, robot: robot.id, command: uuid }, 'feedback not stored');
+    });
+  }
+
+  /** How it ended, in the robot's word; the first one counts, a second changes nothing. `finishedMs`: cloud's clock. */
+  async ended(robot: RobotRef, outcome: CommandOutcome, finishedMs: number): Promise<void> {
+    const stored = await commandStore.endByRobot(this.#store.db, robot.key, outcome.uuid, {
+      state: outcome.state,
+      error_code: outcome.error_code,
+      message: outcome.message,
+      result: outcome.result === null || outcome.result === undefined ? null : JSON.stringify(outcome.result),
+      feedback: outcome.feedback === null || outcome.feedback === undefined ? null : JSON.stringify(outcome.feedback),
+      finished_at_ms: Math.min(finishedMs, this.#now()),
+      ended_by: 'robot',
+    });
+    this.#log.info(
+      { robot: robot.id, command: outcome.uuid, state: outcome.state, error_code: outcome.error_code, stored },
+      'command ended',
+    );
+  }
+}

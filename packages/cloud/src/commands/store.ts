@@ -1,0 +1,259 @@
+import { type Selectable, sql } from 'kysely';
+import type { Db } from '../db/store.js';
+import type { CommandState, CommandsTable } from './table.js';
+
+export type CommandRow = Selectable<CommandsTable>;
+export type ShownCommandRow = CommandRow & { robot_id: string };
+export type NewCommand = Pick<
+  CommandRow,
+  | 'uuid'
+  | 'tenant_key'
+  | 'robot_key'
+  | 'interface'
+  | 'name'
+  | 'type'
+  | 'payload'
+  | 'latched'
+  | 'timeout_ms'
+  | 'created_at_ms'
+  | 'deadline_ms'
+  | 'give_up_ms'
+  | 'state'
+  | 'error_code'
+  | 'message'
+  | 'inbox_id'
+  | 'finished_at_ms'
+  | 'ended_by'
+>;
+
+export interface CommandFilter {
+  tenantKey: number;
+  robotKey?: number | undefined;
+  /** Any text; one that is no state finds nothing. */
+  state?: string | undefined;
+  interface?: string | undefined;
+  name?: string | undefined;
+  offset: number;
+  limit: number;
+}
+
+/** How a command ends. */
+export interface End {
+  state: 'executed' | 'error';
+  error_code: string | null;
+  message: string | null;
+  result: string | null;
+  feedback: string | null;
+  finished_at_ms: number;
+  ended_by: 'cloud' | 'robot';
+}
+
+/** An end without a result, by the cloud. */
+export function cloudEnd(errorCode: string, message: string, finishedMs: number): Omit<End, 'feedback' | 'result'> {
+  return { state: 'error', error_code: errorCode, message, finished_at_ms: finishedMs, ended_by: 'cloud' };
+}
+
+const OPEN_STATES = ['created', 'sent'] as const;
+
+export async function insertCommand(db: Db, command: NewCommand): Promise<void> {
+  await db.insertInto('commands').values(command).execute();
+}
+
+/** A page, newest first, with the robot's id. */
+export function listCommands(db: Db, filter: CommandFilter) {
+  let query = db
+    .selectFrom('commands')
+    .innerJoin('robots', 'robots.key', 'commands.robot_key')
+    .select('robots.id as robot_id')
+    .selectAll('commands')
+    .where('commands.tenant_key', '=', filter.tenantKey);
+  query =
+    filter.robotKey === undefined
+      ? query.where('robots.deleted_at_ms', 'is', null)
+      : query.where('commands.robot_key', '=', filter.robotKey);
+  if (filter.state !== undefined) query = query.where('commands.state', '=', filter.state as CommandState);
+  if (filter.interface !== undefined)
+    query = query.where('commands.interface', '=', filter.interface as CommandRow['interface']);
+  if (filter.name !== undefined) query = query.where('commands.name', '=', filter.name);
+  return query.orderBy('commands.key', 'desc').limit(filter.limit).offset(filter.offset).execute();
+}
+
+export function findCommand(db: Db, tenantKey: number, uuid: string) {
+  return db
+    .selectFrom('commands')
+    .innerJoin('robots', 'robots.key', 'commands.robot_key')
+    .select('robots.id as robot_id')
+    .selectAll('commands')
+    .where('commands.uuid', '=', uuid)
+    .where('commands.tenant_key', '=', tenantKey)
+    .where('robots.deleted_at_ms', 'is', null)
+    .executeTakeFirst();
+}
+
+/** What a new command's fate hangs on, as the store has it now. */
+export function robotReach(db: Db, robotKey: number) {
+  return db
+    .selectFrom('robots')
+    .select(['provisioned', 'online'])
+    .where('key', '=', robotKey)
+    .where('deleted_at_ms', 'is', null)
+    .executeTakeFirst();
+}
+
+/** How many wait for this robot without having been written to any inbox. */
+export async function countUnbound(db: Db, robotKey: number): Promise<number> {
+  const row = await db
+    .selectFrom('commands')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('robot_key', '=', robotKey)
+    .where('state', '=', 'created')
+    .where('inbox_id', 'is', null)
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+/** Binds the robot's waiting commands whose life is not over to an inbox, before any is written to its socket. */
+export async function bindWaiting(db: Db, robotKey: number, inboxId: string, nowMs: number): Promise<void> {
+  await db
+    .updateTable('commands')
+    .set({ inbox_id: inboxId })
+    .where('robot_key', '=', robotKey)
+    .where('state', '=', 'created')
+    .where('inbox_id', 'is', null)
+    .where('deadline_ms', '>', nowMs)
+    .execute();
+}
+
+/** The robot's open commands that are bound to this inbox, in POST order. */
+export function openInInbox(db: Db, robotKey: number, inboxId: string): Promise<CommandRow[]> {
+  return db
+    .selectFrom('commands')
+    .selectAll()
+    .where('robot_key', '=', robotKey)
+    .where('state', 'in', OPEN_STATES)
+    .where('inbox_id', '=', inboxId)
+    .orderBy('key')
+    .execute();
+}
+
+export async function markSent(db: Db, robotKey: number, uuid: string, sentMs: number): Promise<void> {
+  await db
+    .updateTable('commands')
+    .set({ state: 'sent', sent_at_ms: sentMs })
+    .where('uuid', '=', uuid)
+    .where('robot_key', '=', robotKey)
+    .where('state', '=', 'created')
+    .execute();
+}
+
+export async function storeFeedback(db: Db, robotKey: number, uuid: string, feedback: string): Promise<void> {
+  await db
+    .updateTable('commands')
+    .set({ feedback })
+    .where('uuid', '=', uuid)
+    .where('robot_key', '=', robotKey)
+    .where('state', 'in', OPEN_STATES)
+    .execute();
+}
+
+/** The robot's word on how a command ended: ends an open one, or replaces the cloud's own outcome_unknown. */
+export async function endByRobot(db: Db, robotKey: number, uuid: string, end: End): Promise<boolean> {
+  const updated = await db
+    .updateTable('commands')
+    .set({
+      ...end,
+      sent_at_ms: sql<number | null>`coalesce(sent_at_ms, ${end.error_code === 'expired' ? null : end.finished_at_ms})`,
+    })
+    .where('uuid', '=', uuid)
+    .where('robot_key', '=', robotKey)
+    .where((where) =>
+      where.or([
+        where('state', 'in', OPEN_STATES),
+        where.and([where('error_code', '=', 'outcome_unknown'), where('ended_by', '=', 'cloud')]),
+      ]),
+    )
+    .executeTakeFirst();
+  return updated.numUpdatedRows > 0n;
+}
+
+/** Ends one command that certainly reached no robot; false where it has been bound or ended meanwhile. */
+export async function endUnbound(db: Db, uuid: string, end: ReturnType<typeof cloudEnd>): Promise<boolean> {
+  const updated = await db
+    .updateTable('commands')
+    .set(end)
+    .where('uuid', '=', uuid)
+    .where('state', '=', 'created')
+    .where('inbox_id', 'is', null)
+    .executeTakeFirst();
+  return updated.numUpdatedRows > 0n;
+}
+
+/** Notes that an open command should be cancelled on the robot; false where it has ended meanwhile. */
+export async function requestCancel(db: Db, uuid: string): Promise<boolean> {
+  const updated = await db
+    .updateTable('commands')
+    .set({ cancel_requested: 1 })
+    .where('uuid', '=', uuid)
+    .where('state', 'in', OPEN_STATES)
+    .executeTakeFirst();
+  return updated.numUpdatedRows > 0n;
+}
+
+/** Ends those that no robot has seen and whose life is over. */
+export async function expireUnbound(db: Db, nowMs: number, end: ReturnType<typeof cloudEnd>): Promise<bigint> {
+  const updated = await db
+    .updateTable('commands')
+    .set(end)
+    .where('state', '=', 'created')
+    .where('inbox_id', 'is', null)
+    .where('deadline_ms', '<=', nowMs)
+    .executeTakeFirst();
+  return updated.numUpdatedRows;
+}
+
+/** Ends those that a robot may have seen and of which nothing was heard in time. */
+export async function giveUpBound(db: Db, nowMs: number, end: ReturnType<typeof cloudEnd>): Promise<bigint> {
+  const updated = await db
+    .updateTable('commands')
+    .set(end)
+    .where('state', 'in', OPEN_STATES)
+    .where('inbox_id', 'is not', null)
+    .where('give_up_ms', '<=', nowMs)
+    .executeTakeFirst();
+  return updated.numUpdatedRows;
+}
+
+/** Ends the robot's open commands that another inbox may hold (or this one, where it went back in time). */
+export async function endLostInboxes(
+  db: Db,
+  robotKey: number,
+  inbox: { id: string; wentBack: boolean },
+  end: ReturnType<typeof cloudEnd>,
+): Promise<bigint> {
+  let query = db
+    .updateTable('commands')
+    .set(end)
+    .where('robot_key', '=', robotKey)
+    .where('state', 'in', OPEN_STATES)
+    .where('inbox_id', 'is not', null);
+  if (!inbox.wentBack) query = query.where('inbox_id', '!=', inbox.id);
+  return (await query.executeTakeFirst()).numUpdatedRows;
+}
+
+export async function inboxLastSeq(db: Db, robotKey: number, inboxId: string): Promise<number> {
+  const row = await db
+    .selectFrom('inboxes')
+    .select('last_seq')
+    .where('robot_key', '=', robotKey)
+    .where('inbox_id', '=', inboxId)
+    .executeTakeFirst();
+  return row?.last_seq ?? 0;
+}
+
+export async function setInboxLastSeq(db: Db, robotKey: number, inboxId: string, lastSeq: number): Promise<void> {
+  await db
+    .insertInto('inboxes')
+    .values({ robot_key: robotKey, inbox_id: inboxId, last_seq: lastSeq })
+    .onConflict((conflict) => conflict.columns(['robot_key', 'inbox_id']).doUpdateSet({ last_seq: lastSeq }))
+    .execute();
+}
