@@ -1,0 +1,132 @@
+import { z } from 'zod';
+
+/**
+ * Every setting of the agent, once: the environment, agent.yaml, `--help` and the docs are all made from this table.
+ * Values arrive as text from the environment and as scalars from YAML, so each schema takes a string.
+ */
+export interface Setting {
+  readonly env: `DROVER_${string}`;
+  /** Key in agent.yaml; null where the setting only makes sense in the environment. */
+  readonly yaml: string | null;
+  readonly schema: z.ZodType<unknown, string>;
+  readonly default: string | null;
+  readonly description: string;
+}
+
+export const ROS_CHOICES = ['auto', 'rclnodejs', 'simulated'] as const;
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+const flag = z
+  .string()
+  .toLowerCase()
+  .refine((text) => ['0', '1', 'true', 'false'].includes(text), 'use 1 (or true) or 0 (or false)')
+  .transform((text) => text === '1' || text === 'true');
+
+const wholeNumber = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'use a whole number')
+    .transform(Number)
+    .refine((n) => n >= least && n <= most, `use a number from ${least} to ${most}`);
+
+/** Printable ASCII without spaces: anything else can't stand in an Authorization header. */
+const token = z
+  .string()
+  .trim()
+  .min(8, 'is too short for a robot token (they begin with drt_)')
+  .max(512, 'is too long for a robot token')
+  .regex(
+    /^[\x21-\x7e]*$/,
+    'holds characters that no robot token has (spaces, quotes of another alphabet, line breaks)',
+  );
+
+export const SETTINGS = {
+  url: {
+    env: 'DROVER_URL',
+    yaml: 'url',
+    schema: z.string(),
+    default: null,
+    description: "The cloud's address, http(s):// or ws(s)://. Clear text only to this machine itself.",
+  },
+  token: {
+    env: 'DROVER_TOKEN',
+    yaml: 'token',
+    schema: token,
+    default: null,
+    description: "The robot's token, as POST /robots returned it.",
+  },
+  tokenFile: {
+    env: 'DROVER_TOKEN_FILE',
+    yaml: 'token_file',
+    schema: z.string(),
+    default: null,
+    description: 'A file that holds the token, instead of the token itself. Read again at every connect.',
+  },
+  dataDir: {
+    env: 'DROVER_DATA_DIR',
+    yaml: 'data_dir',
+    schema: z.string(),
+    default: './drover-agent-data',
+    description:
+      'Where the inbox of commands, the spool of data and the desired state are kept. One agent a directory.',
+  },
+  ros: {
+    env: 'DROVER_ROS',
+    yaml: 'ros',
+    schema: z.enum(ROS_CHOICES, `use one of ${ROS_CHOICES.join(', ')}`),
+    default: 'auto',
+    description:
+      'Which ROS graph to join: rclnodejs (ROS 2), simulated (a robot inside the agent), auto (ROS 2 if sourced).',
+  },
+  allowInsecure: {
+    env: 'DROVER_ALLOW_INSECURE',
+    yaml: 'allow_insecure',
+    schema: flag,
+    default: '0',
+    description: '1 allows clear text (http://, ws://) to another machine: anyone on the way can read and command.',
+  },
+  batteryTopic: {
+    env: 'DROVER_BATTERY_TOPIC',
+    yaml: 'battery_topic',
+    schema: z.string().regex(/^(\/[A-Za-z_][A-Za-z0-9_]*)+$/, 'use an absolute topic name such as /battery_state'),
+    default: '/battery_state',
+    description: 'The sensor_msgs/msg/BatteryState topic that the battery vital comes from.',
+  },
+  spoolMaxMb: {
+    env: 'DROVER_SPOOL_MAX_MB',
+    yaml: 'spool_max_mb',
+    schema: wholeNumber(1, 1_000_000),
+    default: '1000',
+    description:
+      'Data kept on disk while the cloud is away, in MB; past it the oldest of the biggest stream is dropped.',
+  },
+  logLevel: {
+    env: 'DROVER_LOG_LEVEL',
+    yaml: 'log_level',
+    schema: z.enum(LOG_LEVELS, `use one of ${LOG_LEVELS.join(', ')}`),
+    default: 'info',
+    description: "The agent's own log on stdout.",
+  },
+  config: {
+    env: 'DROVER_CONFIG',
+    yaml: null,
+    schema: z.string(),
+    default: '/etc/drover/agent.yaml',
+    description: 'A YAML file with any of the settings under their YAML keys. The environment wins over it.',
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingKey = keyof typeof SETTINGS;
+/** What each setting's schema makes of its text. */
+export type SettingValues = { [K in SettingKey]: z.output<(typeof SETTINGS)[K]['schema']> };
+
+/** The settings as the last part of `--help`. */
+export function settingsHelp(): string {
+  const lines = Object.values<Setting>(SETTINGS).map((setting) => {
+    const names = setting.yaml === null ? setting.env : `${setting.env} (yaml: ${setting.yaml})`;
+    const standard = setting.default === null ? '' : ` [${setting.default}]`;
+    return `  ${names}${standard}\n      ${setting.description}`;
+  });
+  const ros = '  ROS_DOMAIN_ID, RMW_IMPLEMENTATION, …\n      As for every ROS 2 node.';
+  return `Settings (an empty variable counts as not set):\n${lines.join('\n')}\n${ros}`;
+}
