@@ -1,23 +1,35 @@
+import { CdrError, WIDE_STRINGS } from './cdr-error.js';
+import { CdrMessageReader } from './cdr-reader.js';
+import { CdrMessageWriter } from './cdr-writer.js';
 import type { MessageSchema } from './definitions.js';
+import { layoutOf } from './layout.js';
 import type { RosMessage } from './values.js';
 
-/** Bytes that are no message of the type, or a message that is none. */
-export class CdrError extends Error {
-  override readonly name = 'CdrError';
-}
+export { CdrError };
 
 /**
- * A message as CDR with its 4-byte encapsulation header (plain, little endian).
- * @throws CdrError where a field is missing or of a wrong kind, or the type has wide strings.
+ * A message as CDR with its 4-byte encapsulation header (plain, little endian), in memory of its own.
+ * @throws CdrError where a field is missing or not exactly of its type, or the type has wide strings.
  */
 export function encodeCdr(schema: MessageSchema, message: RosMessage): Uint8Array {
-  throw new CdrError(`not written yet ${schema} ${message}`);
+  const layout = layoutOf(schema);
+  if (layout.wide) throw new CdrError(schema.type, WIDE_STRINGS);
+  const writer = new CdrMessageWriter(schema.type, 2 * layout.bytesMin + 64);
+  writer.struct(layout, message);
+  return writer.finish();
 }
 
 /**
- * The message in CDR bytes. What it returns shares no memory with them.
+ * The message in CDR bytes; shares no memory with them. Bytes after the message are ignored, as ROS pads some.
  * @throws CdrError where the bytes are cut, corrupt or of another type, or the type has wide strings.
  */
 export function decodeCdr(schema: MessageSchema, cdr: Uint8Array): RosMessage {
-  throw new CdrError(`not written yet ${schema} ${cdr}`);
+  const layout = layoutOf(schema);
+  if (layout.wide) throw new CdrError(schema.type, WIDE_STRINGS);
+  return new CdrMessageReader(schema.type, cdr).struct(layout);
+}
+
+/** Whether messages of the type can't be read or written here, since wide strings are in them. */
+export function hasWideStrings(schema: MessageSchema): boolean {
+  return layoutOf(schema).wide;
 }

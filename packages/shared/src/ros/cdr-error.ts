@@ -1,0 +1,12 @@
+/** Bytes that are no message of the type, or a value that can't be written as one. */
+export class CdrError extends Error {
+  override readonly name = 'CdrError';
+  constructor(
+    readonly type: string,
+    readonly reason: string,
+  ) {
+    super(`${type}: ${reason}`);
+  }
+}
+
+export const WIDE_STRINGS = 'it has wide strings (wstring), which are not supported yet';
