@@ -84,7 +84,8 @@ export class TestCloud {
     for (;;) {
       const body = await this.get<T>(path).catch((error: unknown) => error as T);
       if (!(body instanceof Error) && satisfied(body)) return body;
-      if (Date.now() > deadline) throw new Error(`${path} never came to satisfy: ${String(JSON.stringify(body) ?? body)}`);
+      if (Date.now() > deadline)
+        throw new Error(`${path} never came to satisfy: ${String(JSON.stringify(body) ?? body)}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
@@ -101,7 +102,11 @@ export class TestCloud {
   }
 
   outcome(uuid: string, withinMs = 30_000): Promise<Outcome> {
-    return this.until<Outcome>(`/commands/${uuid}/outcome`, (o) => o.state === 'executed' || o.state === 'error', withinMs);
+    return this.until<Outcome>(
+      `/commands/${uuid}/outcome`,
+      (o) => o.state === 'executed' || o.state === 'error',
+      withinMs,
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /** A TCP proxy between agent and cloud whose line a test can cut (resets) or stall (nothing passes, nothing closes). */
 export class LinkProxy {
