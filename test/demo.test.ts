@@ -91,7 +91,7 @@ describe('npm run demo', () => {
   });
 
   it('says which port is taken and how to choose another', async () => {
-    const port = new URL(/API +(\S+)/.exec(printed)?.[1] ?? '').port;
+    const port = new URL(/API +(http\S+)/.exec(printed)?.[1] ?? '').port;
     const otherDir = await mkdtemp(join(tmpdir(), 'drover-demo-'));
     const second = new Demo(otherDir, port);
     const words = await second.ready();

@@ -4,9 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FrameReader, FrameWriter } from '@drover/shared/link/codec';
-import type { DownMessage } from '@drover/shared/link/down';
-import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL, LINK_VERSION } from '@drover/shared/link/protocol';
+import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
@@ -19,62 +17,7 @@ import { openStore, type Store } from '../db/store.js';
 import { type RobotRef, Robots } from '../robots/robots.js';
 import { Gateway } from './gateway.js';
 import { SessionRegistry } from './registry.js';
-
-const INBOX = '0194b6b0-3b1a-7cc0-8d7f-000000000001';
-const SPOOL = '0194b6b0-3b1a-7cc0-8d7f-000000000002';
-
-/** What an agent would be to the gateway: a websocket that speaks the codec. */
-class Peer {
-  readonly socket: WebSocket;
-  readonly #reader = FrameReader.down();
-  readonly #writer = new FrameWriter<UpMessage>();
-  readonly #messages: DownMessage[] = [];
-  #wake: () => void = () => {};
-  readonly closed: Promise<{ code: number; reason: string }>;
-
-  constructor(url: string, token: string) {
-    this.socket = new WebSocket(url, LINK_SUBPROTOCOL, { headers: { authorization: `Bearer ${token}` } });
-    this.socket.on('error', () => {});
-    this.socket.on('message', (data: Buffer) => {
-      const message = this.#reader.accept(data);
-      if (message) this.#messages.push(message);
-      this.#wake();
-    });
-    this.closed = once(this.socket, 'close').then(([code, reason]) => ({ code, reason: String(reason) }));
-  }
-
-  say(message: UpMessage): void {
-    for (const frame of this.#writer.frames(message)) this.socket.send(frame);
-  }
-
-  async next<K extends DownMessage['kind']>(kind: K): Promise<Extract<DownMessage, { kind: K }>> {
-    for (;;) {
-      const at = this.#messages.findIndex((message) => message.kind === kind);
-      if (at >= 0) return this.#messages.splice(at, 1)[0] as Extract<DownMessage, { kind: K }>;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-  }
-
-  /** Kinds received and not asked for yet. */
-  get unread(): string[] {
-    return this.#messages.map((message) => message.kind);
-  }
-}
-
-function hello(inbox: { id?: string; last_seq?: number } = {}): UpMessage {
-  return {
-    kind: 'hello',
-    link_version: LINK_VERSION,
-    agent_version: '2026-11-21',
-    robot_now_ms: Date.now(),
-    inbox: { id: inbox.id ?? INBOX, last_seq: inbox.last_seq ?? 0 },
-    spool: { id: SPOOL, last_seq: { live: 0, backfill: 0 } },
-    ros: { graph: 'simulated', distro: null },
-    desired_revision: null,
-  };
-}
+import { hello, Peer, SPOOL } from './test-peer.js';
 
 const TWIST = {
   interface: 'topic',
