@@ -1,6 +1,5 @@
+import type { RobotComposeErrorCode, RobotComposeState } from '@drover/shared/api/compose';
 import type { Generated } from 'kysely';
-
-export type RobotComposeState = 'pending_up' | 'up' | 'pending_down' | 'down' | 'error';
 
 export interface ComposeTables {
   compose_files: {
@@ -24,7 +23,7 @@ export interface ComposeTables {
     compose_file_key: number;
     version: number;
     state: RobotComposeState;
-    error_code: string | null;
+    error_code: RobotComposeErrorCode | null;
     created_at_ms: number;
   };
 }

@@ -1,0 +1,108 @@
+/** The rules of compose files: checked when stored, versioned when changed, kept while a robot uses them. */
+import type { ComposeFile, CreateComposeFileBody, UpdateComposeFileBody } from '@drover/shared/api/compose';
+import { ApiError } from '@drover/shared/api/errors';
+import { isUniqueViolation } from '../db/errors.js';
+import type { Db, Store } from '../db/store.js';
+import type { CheckCompose } from './content.js';
+import { composeFilesOfTenant, robotsUsing } from './store.js';
+
+export class ComposeFiles {
+  readonly #store: Store;
+  readonly #check: CheckCompose;
+  readonly #now: () => number;
+
+  constructor(options: { store: Store; check: CheckCompose; now: () => number }) {
+    this.#store = options.store;
+    this.#check = options.check;
+    this.#now = options.now;
+  }
+
+  /** All compose files of a tenant, oldest first. */
+  async list(tenantKey: number): Promise<ComposeFile[]> {
+    return (await composeFilesOfTenant(this.#store.db, tenantKey).execute()).map(shown);
+  }
+
+  /** @throws ApiError compose_file_not_found */
+  async get(tenantKey: number, id: string): Promise<ComposeFile> {
+    return shown(await this.row(tenantKey, id));
+  }
+
+  /** The file at its newest version. @throws ApiError compose_file_not_found */
+  async row(tenantKey: number, id: string, db: Db = this.#store.db): Promise<ComposeRow> {
+    const row = await composeFilesOfTenant(db, tenantKey).where('compose_files.id', '=', id).executeTakeFirst();
+    if (!row) throw new ApiError('compose_file_not_found', `there is no compose file with the id ${id.slice(0, 64)}`);
+    return row;
+  }
+
+  /** @throws ApiError invalid_request, compose_file_exists */
+  async create(tenantKey: number, body: CreateComposeFileBody): Promise<void> {
+    this.#check(body.content);
+    const nowMs = this.#now();
+    try {
+      await this.#store.db.transaction().execute(async (tx) => {
+        const { key } = await tx
+          .insertInto('compose_files')
+          .values({ tenant_key: tenantKey, id: body.id, version: 1, created_at_ms: nowMs })
+          .returning('key')
+          .executeTakeFirstOrThrow();
+        await insertVersion(tx, key, 1, { name: body.name ?? body.id, content: JSON.stringify(body.content) }, nowMs);
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new ApiError('compose_file_exists', `there is a compose file with the id ${body.id} already`);
+    }
+  }
+
+  /** Makes a new version and returns its number. @throws ApiError invalid_request, compose_file_not_found */
+  async update(tenantKey: number, id: string, body: UpdateComposeFileBody): Promise<number> {
+    if (body.content) this.#check(body.content);
+    return this.#store.db.transaction().execute(async (tx) => {
+      const row = await this.row(tenantKey, id, tx);
+      const version = row.version + 1;
+      const content = body.content ? JSON.stringify(body.content) : row.content;
+      await insertVersion(tx, row.key, version, { name: body.name ?? row.name, content }, this.#now());
+      await tx.updateTable('compose_files').set({ version }).where('key', '=', row.key).execute();
+      return version;
+    });
+  }
+
+  /** @throws ApiError compose_file_not_found, compose_file_in_use */
+  async remove(tenantKey: number, id: string): Promise<void> {
+    await this.#store.db.transaction().execute(async (tx) => {
+      const { key } = await this.row(tenantKey, id, tx);
+      const users = await robotsUsing(tx, key).limit(6).execute();
+      if (users.length > 0) {
+        const names = users.slice(0, 5).map((user) => user.id);
+        const words = names.join(', ') + (users.length > 5 ? ', …' : '');
+        throw new ApiError('compose_file_in_use', `compose file ${id} is in use on ${words}`);
+      }
+      // What is left are robots where it is down: nothing runs there that this file would describe.
+      await tx.deleteFrom('robot_compose').where('compose_file_key', '=', key).execute();
+      await tx.deleteFrom('compose_files').where('key', '=', key).execute();
+    });
+  }
+}
+
+export type ComposeRow = Awaited<ReturnType<ReturnType<typeof composeFilesOfTenant>['execute']>>[number];
+
+function shown(row: ComposeRow): ComposeFile {
+  return {
+    id: row.id,
+    name: row.name,
+    content: JSON.parse(row.content) as Record<string, unknown>,
+    created_at: new Date(row.created_at_ms).toISOString(),
+  };
+}
+
+async function insertVersion(
+  db: Db,
+  fileKey: number,
+  version: number,
+  what: { name: string; content: string },
+  nowMs: number,
+): Promise<void> {
+  await db
+    .insertInto('compose_versions')
+    .values({ compose_file_key: fileKey, version, ...what, created_at_ms: nowMs })
+    .execute();
+}

@@ -1,0 +1,34 @@
+/** The statements of the ingest path, by hand: they run for every batch, some for every row. */
+
+export const INGEST_SQL = {
+  robotLives: 'SELECT 1 FROM robots WHERE key = ? AND deleted_at_ms IS NULL',
+  mark: 'SELECT acked_seq FROM spools WHERE robot_key = ? AND spool_id = ? AND lane = ?',
+  setMark:
+    'INSERT INTO spools (robot_key, spool_id, lane, acked_seq) VALUES (?, ?, ?, ?) ' +
+    'ON CONFLICT (robot_key, spool_id, lane) DO UPDATE SET acked_seq = excluded.acked_seq',
+  findSchema: 'SELECT key FROM schemas WHERE hash = ? AND type = ?',
+  addSchema: 'INSERT INTO schemas (hash, type, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  findSource: 'SELECT key FROM sources WHERE robot_key = ? AND name = ?',
+  addSource: 'INSERT INTO sources (robot_key, name) VALUES (?, ?) RETURNING key',
+  findChannel: 'SELECT key FROM channels WHERE source_key = ? AND schema_key = ? AND publisher = ?',
+  addChannel: 'INSERT INTO channels (source_key, schema_key, publisher) VALUES (?, ?, ?) RETURNING key',
+  count:
+    'UPDATE sources SET point_count = point_count + @count, ' +
+    'first_stamp_ms = min(coalesce(first_stamp_ms, @first), @first), ' +
+    'last_stamp_ms = max(coalesce(last_stamp_ms, @last), @last) WHERE key = @key',
+  addVital:
+    'INSERT INTO vitals (robot_key, stamp_ms, received_ms, robot_stamp_ms, cpu, ram, disk, battery) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  setLatestVital:
+    'INSERT INTO latest_vitals (robot_key, stamp_ms, cpu, ram, disk, battery) VALUES (?, ?, ?, ?, ?, ?) ' +
+    'ON CONFLICT (robot_key) DO UPDATE SET stamp_ms = excluded.stamp_ms, cpu = excluded.cpu, ram = excluded.ram, ' +
+    'disk = excluded.disk, battery = excluded.battery WHERE excluded.stamp_ms >= latest_vitals.stamp_ms',
+} as const;
+
+/** Points go in by this many a statement (1.3 to 1.4 times the rate of one by one), the rest one by one. */
+export const POINTS_A_STATEMENT = 32;
+
+export function addPointsSql(rows: number): string {
+  const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?)').join(', ');
+  return `INSERT INTO points (source_key, channel_key, stamp_ms, received_ms, robot_stamp_ms, cdr) VALUES ${values}`;
+}

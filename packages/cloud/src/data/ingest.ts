@@ -1,0 +1,156 @@
+/**
+ * Stores batches on the raw handle, inside a transaction of the caller's (writer.ts). What makes each row stored once: the
+ * spool's mark, read and moved in that transaction.
+ */
+import { createHash } from 'node:crypto';
+import type { Batch, ChannelRow, PointRow, VitalRow } from '@drover/shared/link/batch';
+import type { Database, Statement } from 'better-sqlite3';
+import type { RobotRef } from '../robots/robots.js';
+import { BatchError, BatchRefusal } from './batch-error.js';
+import { addPointsSql, INGEST_SQL, POINTS_A_STATEMENT } from './ingest-sql.js';
+import { stampsOf } from './stamp.js';
+
+interface Channel {
+  readonly key: number;
+  readonly sourceKey: number;
+}
+
+type Statements = { readonly [name in keyof typeof INGEST_SQL]: Statement };
+
+/** What one batch adds to a source's counters. */
+interface Count {
+  count: number;
+  first: number;
+  last: number;
+}
+
+export class Ingest {
+  readonly #statements: Statements;
+  readonly #addPoints: Statement;
+  readonly #addPoint: Statement;
+
+  constructor(raw: Database) {
+    const entries = Object.entries(INGEST_SQL).map(([name, sql]) => {
+      const statement = raw.prepare(sql);
+      // One column is one value, not a row around it.
+      return [name, statement.reader ? statement.pluck() : statement];
+    });
+    this.#statements = Object.fromEntries(entries) as Statements;
+    this.#addPoints = raw.prepare(addPointsSql(POINTS_A_STATEMENT));
+    this.#addPoint = raw.prepare(addPointsSql(1));
+  }
+
+  /**
+   * Stores what is above the mark; returns the mark after it.
+   * @throws BatchError before anything was written.
+   */
+  store(robot: RobotRef, batch: Batch, receivedMs: number): number {
+    const mark = this.#checkedMark(robot, batch);
+    const lastSeq = batch.first_seq + batch.rows.length - 1;
+    if (lastSeq <= mark) return mark;
+    this.#checkChannels(batch);
+    for (const { hash, type, text } of batch.schemas) this.#statements.addSchema.run(hash, type, text);
+    const fresh = batch.rows.slice(Math.max(0, mark + 1 - batch.first_seq));
+    this.#storePoints(
+      robot,
+      batch,
+      fresh.filter((row) => row.kind === 'point'),
+      receivedMs,
+    );
+    for (const row of fresh) if (row.kind === 'vital') this.#storeVital(robot, batch, row, receivedMs);
+    this.#statements.setMark.run(robot.key, batch.spool_id, batch.lane, lastSeq);
+    return lastSeq;
+  }
+
+  /** How far this lane is on disk: 0 where it was never heard of. */
+  mark(robotKey: number, spoolId: string, lane: Batch['lane']): number | undefined {
+    return this.#statements.mark.get(robotKey, spoolId, lane) as number | undefined;
+  }
+
+  #checkedMark(robot: RobotRef, batch: Batch): number {
+    // Its session ends with it, but what the session had already sent may come after.
+    if (this.#statements.robotLives.get(robot.key) === undefined) {
+      throw new BatchError(BatchRefusal.robotGone, `robot ${robot.id} was deleted`);
+    }
+    const mark = this.mark(robot.key, batch.spool_id, batch.lane);
+    // A lane never heard of may begin anywhere: a store restored from a backup must not refuse a robot's data for ever.
+    if (mark === undefined) return batch.first_seq - 1;
+    if (batch.first_seq > mark + 1) {
+      const message = `the ${batch.lane} lane goes on at ${batch.first_seq}, but is stored only up to ${mark}`;
+      throw new BatchError(BatchRefusal.gap, message);
+    }
+    return mark;
+  }
+
+  #checkChannels(batch: Batch): void {
+    const sent = new Set<string>();
+    for (const { hash, type, text } of batch.schemas) {
+      // Definitions are shared by hash: a wrong one would spoil other robots' data.
+      if (createHash('sha256').update(text).digest('hex') !== hash) {
+        throw new BatchError(BatchRefusal.malformed, `the definition of ${type} does not have the hash it came with`);
+      }
+      sent.add(`${hash} ${type}`);
+    }
+    for (const { schema_hash, type } of batch.channels) {
+      if (sent.has(`${schema_hash} ${type}`)) continue;
+      if (this.#statements.findSchema.get(schema_hash, type) === undefined) {
+        throw new BatchError(BatchRefusal.unknownSchema, `the definition ${schema_hash} of ${type} was never sent`);
+      }
+    }
+    for (const row of batch.rows) {
+      if (row.kind === 'point' && row.channel >= batch.channels.length) {
+        throw new BatchError(
+          BatchRefusal.malformed,
+          `a point of channel ${row.channel}, which the batch does not list`,
+        );
+      }
+    }
+  }
+
+  #storePoints(robot: RobotRef, batch: Batch, rows: readonly PointRow[], receivedMs: number): void {
+    const channels = new Map<number, Channel>();
+    const counts = new Map<number, Count>();
+    const values: unknown[] = [];
+    const receivedWholeMs = Math.floor(receivedMs);
+    for (const row of rows) {
+      let channel = channels.get(row.channel);
+      if (!channel) {
+        channel = this.#channel(robot, batch.channels[row.channel] as ChannelRow);
+        channels.set(row.channel, channel);
+      }
+      const { stampMs, robotStampMs } = stampsOf(row.robot_stamp_ms, batch.clock?.offset_ms, receivedMs);
+      values.push(channel.sourceKey, channel.key, stampMs, receivedWholeMs, robotStampMs, row.cdr);
+      const count = counts.get(channel.sourceKey);
+      if (count) {
+        count.count += 1;
+        count.first = Math.min(count.first, stampMs);
+        count.last = Math.max(count.last, stampMs);
+      } else {
+        counts.set(channel.sourceKey, { count: 1, first: stampMs, last: stampMs });
+      }
+    }
+    const columns = 6;
+    let at = 0;
+    for (; at + columns * POINTS_A_STATEMENT <= values.length; at += columns * POINTS_A_STATEMENT) {
+      this.#addPoints.run(values.slice(at, at + columns * POINTS_A_STATEMENT));
+    }
+    for (; at < values.length; at += columns) this.#addPoint.run(values.slice(at, at + columns));
+    for (const [key, count] of counts) this.#statements.count.run({ key, ...count });
+  }
+
+  /** Looked up for each batch, not cached: a cache would outlive a transaction that was rolled back. */
+  #channel(robot: RobotRef, row: ChannelRow): Channel {
+    const { findSchema, findSource, addSource, findChannel, addChannel } = this.#statements;
+    const schemaKey = findSchema.get(row.schema_hash, row.type) as number;
+    const sourceKey = (findSource.get(robot.key, row.source) ?? addSource.get(robot.key, row.source)) as number;
+    const identity = [sourceKey, schemaKey, row.publisher ?? ''] as const;
+    return { sourceKey, key: (findChannel.get(...identity) ?? addChannel.get(...identity)) as number };
+  }
+
+  #storeVital(robot: RobotRef, batch: Batch, row: VitalRow, receivedMs: number): void {
+    const { stampMs, robotStampMs } = stampsOf(row.robot_stamp_ms, batch.clock?.offset_ms, receivedMs);
+    const measures = [row.cpu, row.ram, row.disk, row.battery] as const;
+    this.#statements.addVital.run(robot.key, stampMs, Math.floor(receivedMs), robotStampMs, ...measures);
+    this.#statements.setLatestVital.run(robot.key, stampMs, ...measures);
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The group commit of what robots send. Batches that wait, from whichever robots, are committed together in one transaction
+ * with their spools' marks, and only then acknowledged; while one group is written, the next one gathers.
+ *
+ * Order: a robot's batches in the order of their `write` calls; robots take turns, a batch each, so that a flood from one delays
+ * the others by a batch, not by the flood. Bounds: a group's rows and bytes (a command's insert waits for one group at
+ * most), the bytes that wait. Over the latter a batch is refused as `overloaded`, which its robot's spool survives.
+ * A kill loses what was not acknowledged; the robot sends it again, and the marks drop what had been stored after all.
+ */
+import type { Batch } from '@drover/shared/link/batch';
+import type { Lane } from '@drover/shared/link/fields';
+import type { Database } from 'better-sqlite3';
+import { isStoreUnavailable } from '../db/errors.js';
+import type { Store } from '../db/store.js';
+import type { RobotRef } from '../robots/robots.js';
+import { BatchError, BatchRefusal } from './batch-error.js';
+import { Ingest } from './ingest.js';
+
+const GROUP_ROWS_MAX = 4000;
+const GROUP_BYTES_MAX = 8 * 1024 * 1024;
+export const QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+/** What a row takes beside its message, about. */
+const ROW_BYTES = 64;
+
+interface Waiting {
+  readonly robot: RobotRef;
+  readonly batch: Batch;
+  readonly receivedMs: number;
+  readonly bytes: number;
+  readonly resolve: (ackedSeq: number) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** What a group came to, for the metrics. */
+export interface Committed {
+  readonly rows: number;
+  readonly batches: number;
+}
+
+export class DataWriter {
+  readonly #store: Store;
+  readonly #queueBytesMax: number;
+  readonly #onCommitted: (committed: Committed) => void;
+  /** By robot, in the order in which it is their turn. */
+  readonly #waiting = new Map<number, Waiting[]>();
+  #waitingBytes = 0;
+  #ingest: Ingest | undefined;
+  #loop: Promise<void> | undefined;
+  #stopping = false;
+
+  constructor(options: { store: Store; queueBytesMax?: number; onCommitted?: (committed: Committed) => void }) {
+    this.#store = options.store;
+    this.#queueBytesMax = options.queueBytesMax ?? QUEUE_BYTES_MAX;
+    this.#onCommitted = options.onCommitted ?? (() => {});
+  }
+
+  async start(): Promise<void> {
+    this.#stopping = false;
+  }
+
+  /** Writes what waits, refuses what comes. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#loop;
+  }
+
+  /**
+   * Stores a batch; resolves when it is on disk, with the sequence up to which its lane is.
+   * @param receivedMs the cloud's clock when the batch came
+   * @throws BatchError where it is refused, SqliteError where the store can't take it; then nothing of it was stored
+   */
+  write(robot: RobotRef, batch: Batch, receivedMs: number): Promise<number> {
+    if (this.#stopping) return Promise.reject(new BatchError(BatchRefusal.stopping, 'the cloud is stopping'));
+    const bytes = bytesOf(batch);
+    if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#queueBytesMax) {
+      const message = `${this.#waitingBytes} bytes wait for the disk already; try again later`;
+      return Promise.reject(new BatchError(BatchRefusal.overloaded, message));
+    }
+    return new Promise((resolve, reject) => {
+      const queue = this.#waiting.get(robot.key);
+      const waiting = { robot, batch, receivedMs, bytes, resolve, reject };
+      if (queue) queue.push(waiting);
+      else this.#waiting.set(robot.key, [waiting]);
+      this.#waitingBytes += bytes;
+      this.#loop ??= this.#run();
+    });
+  }
+
+  /** How far the lanes of a robot's spool are on disk; 0 = nothing yet. */
+  async acked(robotKey: number, spoolId: string): Promise<{ live: number; backfill: number }> {
+    return this.#store.exclusive((raw) => {
+      const ingest = this.#ingestOn(raw);
+      const of = (lane: Lane) => ingest.mark(robotKey, spoolId, lane) ?? 0;
+      return { live: of('live'), backfill: of('backfill') };
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      // A turn of the event loop, in which the sockets' other batches join the group.
+      await new Promise((resolve) => setImmediate(resolve));
+      const group = this.#takeGroup();
+      try {
+        await this.#store.exclusive((raw) => this.#commit(raw, group));
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#loop = undefined;
+  }
+
+  #takeGroup(): Waiting[] {
+    const group: Waiting[] = [];
+    let rows = 0;
+    let bytes = 0;
+    for (;;) {
+      const turn = this.#waiting.entries().next();
+      if (turn.done) return group;
+      const [robotKey, queue] = turn.value;
+      const next = queue[0] as Waiting;
+      const fits = rows + next.batch.rows.length <= GROUP_ROWS_MAX && bytes + next.bytes <= GROUP_BYTES_MAX;
+      if (group.length > 0 && !fits) return group;
+      queue.shift();
+      this.#waiting.delete(robotKey);
+      // Back to the end of the line.
+      if (queue.length > 0) this.#waiting.set(robotKey, queue);
+      group.push(next);
+      rows += next.batch.rows.length;
+      bytes += next.bytes;
+      this.#waitingBytes -= next.bytes;
+    }
+  }
+
+  #commit(raw: Database, group: readonly Waiting[]): void {
+    const ingest = this.#ingestOn(raw);
+    const results: { ackedSeq: number }[] = [];
+    const failures = new Map<Waiting, unknown>();
+    // A transaction within a transaction is a savepoint: a batch that fails takes nothing of the others with it.
+    const storeOne = raw.transaction((one: Waiting) => ingest.store(one.robot, one.batch, one.receivedMs));
+    const storeAll = raw.transaction(() => {
+      for (const [at, one] of group.entries()) {
+        try {
+          results[at] = { ackedSeq: storeOne(one) };
+        } catch (error) {
+          // A full disk ends the transaction, whoever's row met it.
+          if (isStoreUnavailable(error) || !raw.inTransaction) throw error;
+          failures.set(one, error);
+        }
+      }
+    });
+    storeAll.immediate();
+    for (const [at, one] of group.entries()) {
+      const result = results[at];
+      if (result) one.resolve(result.ackedSeq);
+      else one.reject(failures.get(one));
+    }
+    const stored = group.filter((one) => !failures.has(one));
+    const rows = stored.reduce((sum, one) => sum + one.batch.rows.length, 0);
+    this.#onCommitted({ rows, batches: stored.length });
+  }
+
+  #ingestOn(raw: Database): Ingest {
+    this.#ingest ??= new Ingest(raw);
+    return this.#ingest;
+  }
+}
+
+function bytesOf(batch: Batch): number {
+  let bytes = 0;
+  for (const row of batch.rows) bytes += ROW_BYTES + (row.kind === 'point' ? row.cdr.byteLength : 0);
+  for (const { text } of batch.schemas) bytes += text.length;
+  return bytes;
+}

@@ -1,0 +1,105 @@
+/**
+ * What a robot should do by itself, as one document with a revision. Whoever changes a part of it does so through `change`:
+ * the revision grows in the same transaction, so that no document of an older revision holds a newer part's change
+ * unnoticed, and the robot's session is told after the commit (a lost event costs a delay: the next hello asks anyway).
+ */
+import { ApiError } from '@drover/shared/api/errors';
+import type { Desired } from '@drover/shared/link/desired';
+import { sql } from 'kysely';
+import type { Bus } from '../bus/bus.js';
+import type { Store, Tx } from '../db/store.js';
+
+/** How often vitals are sampled, seconds. */
+export const VITALS_PERIOD_S = 5;
+
+/** No such robot (any more): its key came from a session that outlived it. */
+export class RobotGoneError extends Error {
+  override readonly name = 'RobotGoneError';
+  constructor(readonly robotKey: number) {
+    super(`robot ${robotKey} was deleted`);
+  }
+}
+
+export class DesiredState {
+  readonly #store: Store;
+  readonly #bus: Bus;
+
+  constructor(options: { store: Store; bus: Bus }) {
+    this.#store = options.store;
+    this.#bus = options.bus;
+  }
+
+  /** The document of now. @throws RobotGoneError */
+  async forRobot(robotKey: number): Promise<Desired> {
+    // One transaction: parts of two revisions must not meet in one document.
+    return this.#store.db.transaction().execute(async (tx) => {
+      const robot = await tx
+        .selectFrom('robots')
+        .select(['desired_revision', 'vitals_enabled', 'logs_enabled', 'logs_min_level'])
+        .where('key', '=', robotKey)
+        .where('deleted_at_ms', 'is', null)
+        .executeTakeFirst();
+      if (!robot) throw new RobotGoneError(robotKey);
+      return {
+        kind: 'desired',
+        revision: robot.desired_revision,
+        vitals: { enabled: robot.vitals_enabled === 1, period_s: VITALS_PERIOD_S },
+        logs: { enabled: robot.logs_enabled === 1, min_level: robot.logs_min_level },
+        streams: await streamsOf(tx, robotKey),
+        compose: await composeOf(tx, robotKey),
+      };
+    });
+  }
+
+  /**
+   * Runs `change` in a transaction that also raises the revision, then tells the robot's session.
+   * @throws ApiError robot_not_found where the robot was deleted since it was looked up
+   */
+  async change<T>(robotKey: number, change: (tx: Tx) => Promise<T>): Promise<T> {
+    const result = await this.#store.db.transaction().execute(async (tx) => {
+      const changed = await change(tx);
+      await bump(tx, robotKey);
+      return changed;
+    });
+    this.#bus.publish('desired_changed', { robotKey });
+    return result;
+  }
+}
+
+async function bump(tx: Tx, robotKey: number): Promise<void> {
+  const { numUpdatedRows } = await tx
+    .updateTable('robots')
+    .set({ desired_revision: sql<number>`desired_revision + 1` })
+    .where('key', '=', robotKey)
+    .where('deleted_at_ms', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new ApiError('robot_not_found', 'the robot was deleted');
+}
+
+async function streamsOf(tx: Tx, robotKey: number): Promise<Desired['streams']> {
+  const rows = await tx
+    .selectFrom('streams')
+    .select(['source', 'type', 'hz', 'enabled', 'max_message_bytes'])
+    .where('robot_key', '=', robotKey)
+    .orderBy('key')
+    .execute();
+  return rows.map((row) => ({ ...row, enabled: row.enabled === 1 }));
+}
+
+async function composeOf(tx: Tx, robotKey: number): Promise<Desired['compose']> {
+  const row = await tx
+    .selectFrom('robot_compose')
+    .innerJoin('compose_files', 'compose_files.key', 'robot_compose.compose_file_key')
+    .innerJoin('compose_versions', (join) =>
+      join
+        .onRef('compose_versions.compose_file_key', '=', 'robot_compose.compose_file_key')
+        .onRef('compose_versions.version', '=', 'robot_compose.version'),
+    )
+    .select(['compose_files.id', 'robot_compose.version', 'robot_compose.state'])
+    .select(['compose_versions.name', 'compose_versions.content'])
+    .where('robot_compose.robot_key', '=', robotKey)
+    .executeTakeFirst();
+  if (!row || row.state === 'pending_down' || row.state === 'down') return null;
+  const content = JSON.parse(row.content) as Record<string, unknown>;
+  return { id: row.id, version: row.version, name: row.name, content };
+}

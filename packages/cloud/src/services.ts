@@ -1,0 +1,71 @@
+/** The rules of every noun, each given what it needs, and the endpoints made of them. */
+import type { Logger } from 'pino';
+import type { Bus } from './bus/bus.js';
+import { composeChecker } from './compose/content.js';
+import { ComposeFiles } from './compose/files.js';
+import { RobotCompose } from './compose/robot-compose.js';
+import { composeFileEndpoints, robotComposeEndpoints } from './compose/routes.js';
+import { Points } from './data/points.js';
+import { DATA_PURGES } from './data/purge.js';
+import { dataEndpoints } from './data/routes.js';
+import { type Committed, DataWriter } from './data/writer.js';
+import type { Store } from './db/store.js';
+import { DesiredState } from './desired/desired.js';
+import type { Endpoint } from './http/endpoint.js';
+import { Keys } from './keys/keys.js';
+import { Logs } from './logs/logs.js';
+import { logEndpoints } from './logs/routes.js';
+import { RobotDeletion } from './robots/deletion.js';
+import { Robots } from './robots/robots.js';
+import { robotEndpoints } from './robots/routes.js';
+import { streamEndpoints } from './streams/routes.js';
+import { Streams } from './streams/streams.js';
+import { Tenants } from './tenants/tenants.js';
+import { vitalEndpoints } from './vitals/routes.js';
+import { Vitals } from './vitals/vitals.js';
+
+export interface ServiceOptions {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly log: Logger;
+  readonly now: () => number;
+  readonly onCommitted?: (committed: Committed) => void;
+}
+
+export type Services = ReturnType<typeof createServices>;
+
+export function createServices(options: ServiceOptions) {
+  const { store, bus, log, now } = options;
+  const keys = new Keys({ db: store.db, now });
+  const desired = new DesiredState({ store, bus });
+  const deletion = new RobotDeletion({ db: store.db, purges: DATA_PURGES, log });
+  const composeFiles = new ComposeFiles({ store, check: composeChecker(), now });
+  return {
+    keys,
+    tenants: new Tenants({ store, keys, now }),
+    robots: new Robots({ store, bus, now, onDeleted: () => deletion.wake() }),
+    deletion,
+    desired,
+    streams: new Streams({ store, desired, now }),
+    vitals: new Vitals({ store, desired }),
+    logs: new Logs({ store, desired }),
+    composeFiles,
+    robotCompose: new RobotCompose({ store, desired, files: composeFiles, now }),
+    points: new Points({ db: store.db }),
+    writer: new DataWriter({ store, ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}) }),
+  };
+}
+
+/** In the order of their routes: `PATCH /robots/{id}/{stream}` takes any one name, so streams come last. */
+export function endpointsOf(services: Services): Endpoint[] {
+  const { robots } = services;
+  return [
+    ...robotEndpoints(robots),
+    ...vitalEndpoints(robots, services.vitals),
+    ...logEndpoints(robots, services.logs),
+    ...dataEndpoints(robots, services.points),
+    ...composeFileEndpoints(services.composeFiles),
+    ...robotComposeEndpoints(robots, services.robotCompose),
+    ...streamEndpoints(robots, services.streams),
+  ];
+}

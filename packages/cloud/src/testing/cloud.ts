@@ -1,0 +1,98 @@
+/** For tests: the cloud's HTTP side on a real SQLite file in a temp dir and a real server on any port. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { InProcessBus } from '../bus/in-process.js';
+import { openStore } from '../db/store.js';
+import { createApp } from '../http/app.js';
+import type { Endpoint } from '../http/endpoint.js';
+import { createServices, endpointsOf } from '../services.js';
+
+/** A fresh directory, and the function that removes it. */
+export function tempDir(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'drover-cloud-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  readonly body: any;
+}
+
+export type TestCloud = Awaited<ReturnType<typeof startTestCloud>>;
+
+/** A running cloud with one tenant, whose key its requests carry. */
+export async function startTestCloud(options: { dataDir?: string; moreEndpoints?: Endpoint[] } = {}) {
+  const temp = options.dataDir === undefined ? tempDir() : undefined;
+  const dataDir = options.dataDir ?? temp?.path ?? '';
+  const clock = { nowMs: Date.parse('2026-11-21T12:00:00Z') };
+  const now = () => clock.nowMs;
+  const log = pino({ level: 'silent' });
+  const store = openStore({ dataDir, nowMs: now() });
+  const bus = new InProcessBus();
+  const services = createServices({ store, bus, log, now });
+  const first = await services.tenants.ensureFirst('test-key-of-the-first-tenant');
+  const key = first?.secret ?? 'test-key-of-the-first-tenant';
+  const app = createApp({
+    log,
+    authenticate: services.keys.authenticate,
+    endpoints: [...(options.moreEndpoints ?? []), ...endpointsOf(services)],
+  });
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  /** `body`: an object is sent as JSON, a string as it stands. */
+  async function request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<TestAnswer> {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'svc-api-key': key, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
+    return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : undefined };
+  }
+
+  return {
+    url,
+    key,
+    dataDir,
+    clock,
+    store,
+    bus,
+    services,
+    request,
+    get: (path: string, headers?: Record<string, string>) => request('GET', path, undefined, headers),
+    post: (path: string, body?: unknown, headers?: Record<string, string>) => request('POST', path, body, headers),
+    patch: (path: string, body?: unknown) => request('PATCH', path, body),
+    delete: (path: string) => request('DELETE', path),
+    /** Makes a robot and returns what the rules know it by, and its token. */
+    async robot(id: string) {
+      const made = await request('POST', '/robots', { id });
+      const tenantKey = (await services.tenants.findKey('default')) ?? 0;
+      return { ref: await services.robots.find(tenantKey, id), token: String(made.body.token) };
+    },
+    async stop() {
+      await new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      });
+      await services.writer.stop();
+      await services.deletion.stop();
+      await store.close();
+      temp?.remove();
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { displayName, resourceId, timestamp } from './fields.js';
+
+const jsonObject = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'must be a JSON object',
+  )
+  .meta({ type: 'object', example: { services: { web: { image: 'nginx' } } } });
+
+export const composeFile = z
+  .strictObject({ id: z.string(), name: z.string(), content: jsonObject, created_at: timestamp })
+  .meta({ id: 'ComposeFile' });
+export type ComposeFile = z.infer<typeof composeFile>;
+
+export const createComposeFileBody = z
+  .strictObject({ id: resourceId, name: displayName.optional(), content: jsonObject })
+  .meta({ id: 'CreateComposeFile' });
+export type CreateComposeFileBody = z.infer<typeof createComposeFileBody>;
+
+export const createdComposeFile = z.strictObject({ id: z.string() }).meta({ id: 'CreatedComposeFile' });
+
+export const updateComposeFileBody = z
+  .strictObject({ name: displayName.optional(), content: jsonObject.optional() })
+  .refine((body) => body.name !== undefined || body.content !== undefined, 'give name, content or both')
+  .meta({ id: 'UpdateComposeFile' });
+export type UpdateComposeFileBody = z.infer<typeof updateComposeFileBody>;
+
+export const robotComposeState = z.enum(['pending_up', 'up', 'pending_down', 'down', 'error']);
+export type RobotComposeState = z.infer<typeof robotComposeState>;
+
+export const robotComposeErrorCode = z.enum([
+  'invalid_compose_file',
+  'not_allowed',
+  'docker_unavailable',
+  'image_pull_failed',
+  'start_failed',
+  'unhealthy',
+  'stop_failed',
+]);
+export type RobotComposeErrorCode = z.infer<typeof robotComposeErrorCode>;
+
+/** A compose file as it was put on a robot; `created_at` is when. */
+export const robotComposeFile = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    state: robotComposeState,
+    error_code: robotComposeErrorCode.nullable(),
+    content: jsonObject,
+    created_at: timestamp,
+  })
+  .meta({ id: 'RobotComposeFile' });
+export type RobotComposeFile = z.infer<typeof robotComposeFile>;
+
+export const assignComposeFileBody = z.strictObject({ id: z.string() }).meta({ id: 'AssignComposeFile' });
+export type AssignComposeFileBody = z.infer<typeof assignComposeFileBody>;
