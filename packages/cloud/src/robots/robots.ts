@@ -2,9 +2,11 @@
  * The rules of robots: made with a token that is shown once, found by id within their tenant, deleted at once for the
  * API and in the background on disk (deletion.ts). What the gateway knows of a robot's session is written here too.
  */
+
+import { randomInt } from 'node:crypto';
 import { ApiError } from '@drover/shared/api/errors';
 import type { CreatedRobot, CreateRobotBody, Robot, UpdateRobotBody } from '@drover/shared/api/robots';
-import { humanId } from 'human-id';
+import { adjectives, nouns } from 'human-id';
 import type { Bus } from '../bus/bus.js';
 import { isUniqueViolation } from '../db/errors.js';
 import type { Db, Store } from '../db/store.js';
@@ -33,7 +35,7 @@ export class Robots {
     this.#store = options.store;
     this.#bus = options.bus;
     this.#now = options.now;
-    this.#newName = options.newName ?? (() => humanId({ separator: '-', capitalize: false, adjectiveCount: 1 }));
+    this.#newName = options.newName ?? twoWords;
     this.#deleted = options.onDeleted ?? (() => {});
   }
 
@@ -148,6 +150,11 @@ export class Robots {
 
 export function robotNotFound(id: string): ApiError {
   return new ApiError('robot_not_found', `there is no robot with the id ${id.slice(0, 64)}`);
+}
+
+function twoWords(): string {
+  const pick = (words: readonly string[]) => words[randomInt(words.length)];
+  return `${pick(adjectives)}-${pick(nouns)}`.toLowerCase();
 }
 
 type RobotRow = Awaited<ReturnType<ReturnType<typeof robotsOfTenant>['execute']>>[number];
