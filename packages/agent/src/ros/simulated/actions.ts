@@ -1,0 +1,189 @@
+import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
+import type { InterfaceDefinition, MessageSchema } from '@drover/shared/ros/definitions';
+import { fromJson } from '@drover/shared/ros/from-json';
+import type { RosMessage } from '@drover/shared/ros/values';
+import {
+  type GoalHandle,
+  GoalRejectedError,
+  type GoalRequest,
+  NotReadyError,
+  RosError,
+  RosTimeoutError,
+} from '../graph.js';
+import type { Changes } from './changes.js';
+import type { OnFault } from './fault.js';
+
+export type ActionDefinition = Extract<InterfaceDefinition, { kind: 'action' }>;
+export type GoalStatus = 'succeeded' | 'canceled' | 'aborted';
+
+/** A goal under way, as its server sees it. */
+export interface ServerGoal {
+  /** 16 bytes. */
+  readonly id: Uint8Array;
+  readonly goal: RosMessage;
+  /** Aborted once a cancel was accepted: `execute` ends with `canceled` then. */
+  readonly canceled: AbortSignal;
+  feedback(feedback: RosMessage): void;
+}
+
+export interface ActionHandlers {
+  /** Whether to accept a goal; default: yes. */
+  onGoal?(goal: RosMessage): boolean | Promise<boolean>;
+  /** Runs an accepted goal to its end. A throw aborts it with an empty result. */
+  execute(goal: ServerGoal): Promise<{ status: GoalStatus; result: RosMessage }>;
+  /** Whether to accept a cancel; default: yes. */
+  onCancel?(goal: ServerGoal): boolean | Promise<boolean>;
+}
+
+interface Server {
+  readonly type: string;
+  readonly handlers: ActionHandlers;
+  /** Fires when the server goes: its goals never end then. */
+  readonly gone: AbortController;
+}
+
+type End = Awaited<GoalHandle['result']>;
+
+/** Results kept for goals that ended: an id is not taken twice. The oldest is forgotten past this number. */
+const ENDED_GOALS_MAX = 1000;
+
+/**
+ * Action servers and the goals that run on them. Goals, feedback and results pass through CDR, so that a wrong value
+ * fails as on ROS. A goal id that was used before is rejected.
+ *
+ *   sendGoal → (rejected) | running → succeeded | aborted
+ *                              └ cancel accepted → canceled (or what the server ends it with)
+ */
+export class Actions {
+  readonly #servers = new Map<string, Server[]>();
+  readonly #goalIds = new Set<string>();
+  readonly #changes: Changes;
+  readonly #onFault: OnFault;
+
+  constructor(changes: Changes, onFault: OnFault) {
+    this.#changes = changes;
+    this.#onFault = onFault;
+  }
+
+  /** @returns what takes the server away again. */
+  serve(name: string, type: string, handlers: ActionHandlers): () => void {
+    const server: Server = { type, handlers, gone: new AbortController() };
+    this.#servers.set(name, [...(this.#servers.get(name) ?? []), server]);
+    this.#changes.notify();
+    return () => {
+      const others = (this.#servers.get(name) ?? []).filter((other) => other !== server);
+      if (others.length > 0) this.#servers.set(name, others);
+      else this.#servers.delete(name);
+      server.gone.abort(new RosError(`the action server at ${name} is gone`));
+    };
+  }
+
+  /** @throws NotReadyError | GoalRejectedError | RosTimeoutError | RosError | GraphStoppedError */
+  async send(definition: ActionDefinition, request: GoalRequest): Promise<GoalHandle> {
+    const { action, readyTimeoutMs, acceptTimeoutMs } = request;
+    const cdr = encode(definition.goal, request.goal, `the goal to ${action}`);
+    const server = await this.#changes.find(
+      () => this.#servers.get(action)?.find((candidate) => candidate.type === definition.type),
+      { timeoutMs: readyTimeoutMs },
+    );
+    if (!server) throw new NotReadyError('action', action, readyTimeoutMs);
+    const accepted = await this.#changes.within(this.#offer(definition, action, server, cdr, request.goalId), {
+      timeoutMs: acceptTimeoutMs,
+    });
+    if (accepted === undefined) throw new RosTimeoutError(action, acceptTimeoutMs);
+    if (!accepted) throw new GoalRejectedError(action);
+    return this.#run(definition, server, decodeCdr(definition.goal, cdr), request);
+  }
+
+  /** Never settles where the handler fails. */
+  #offer(
+    definition: ActionDefinition,
+    action: string,
+    { handlers }: Server,
+    cdr: Uint8Array,
+    goalId: Uint8Array,
+  ): Promise<boolean> {
+    const id = Buffer.from(goalId).toString('hex');
+    if (this.#goalIds.has(id)) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const ask = async () => {
+        const accepted = (await handlers.onGoal?.(decodeCdr(definition.goal, cdr))) ?? true;
+        if (accepted) this.#remember(id);
+        resolve(accepted);
+      };
+      ask().catch((error) => this.#onFault(`the action server at ${action}`, error));
+    });
+  }
+
+  #remember(id: string): void {
+    this.#goalIds.add(id);
+    if (this.#goalIds.size > ENDED_GOALS_MAX) {
+      const [oldest] = this.#goalIds;
+      if (oldest !== undefined) this.#goalIds.delete(oldest);
+    }
+  }
+
+  #run(definition: ActionDefinition, server: Server, goal: RosMessage, request: GoalRequest): GoalHandle {
+    const { action, onFeedback } = request;
+    const where = `the action server at ${action}`;
+    const cancel = new AbortController();
+    let ended = false;
+    const serverGoal: ServerGoal = {
+      id: request.goalId,
+      goal,
+      canceled: cancel.signal,
+      feedback: (feedback) => {
+        const cdr = encode(definition.feedback, feedback, 'the feedback');
+        if (ended || server.gone.signal.aborted) return;
+        try {
+          onFeedback(decodeCdr(definition.feedback, cdr));
+        } catch (error) {
+          this.#onFault(`whoever receives the feedback of ${action}`, error);
+        }
+      },
+    };
+    const execution = this.#execute(definition, server, serverGoal, where).finally(() => {
+      ended = true;
+    });
+    const result = this.#changes
+      .within(execution, { timeoutMs: Number.POSITIVE_INFINITY, signal: server.gone.signal })
+      .then((end) => end ?? Promise.reject(new RosError(`${where} ended without a result`)));
+    // Its caller may look at it later, or never.
+    result.catch(() => {});
+    return {
+      result,
+      cancel: async () => {
+        this.#changes.check();
+        if (ended || server.gone.signal.aborted) return false;
+        let agreed: boolean;
+        try {
+          agreed = (await server.handlers.onCancel?.(serverGoal)) ?? true;
+        } catch (error) {
+          this.#onFault(where, error);
+          return false;
+        }
+        if (!agreed || ended) return false;
+        cancel.abort();
+        return true;
+      },
+    };
+  }
+
+  async #execute(definition: ActionDefinition, server: Server, goal: ServerGoal, where: string): Promise<End> {
+    try {
+      const { status, result } = await server.handlers.execute(goal);
+      return { status, result: decodeCdr(definition.result, encodeCdr(definition.result, result)) };
+    } catch (error) {
+      this.#onFault(where, error);
+      return { status: 'aborted', result: fromJson(definition.result, {}, 'result') };
+    }
+  }
+}
+
+function encode(schema: MessageSchema, message: RosMessage, what: string): Uint8Array {
+  try {
+    return encodeCdr(schema, message);
+  } catch (error) {
+    throw new RosError(`${what} can't be sent`, { cause: error });
+  }
+}

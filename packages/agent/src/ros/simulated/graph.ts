@@ -1,0 +1,146 @@
+import { commonDefinitions } from '@drover/shared/ros/common';
+import type { DefinitionSource, InterfaceDefinition } from '@drover/shared/ros/definitions';
+import type { RosMessage } from '@drover/shared/ros/values';
+import type {
+  CallRequest,
+  GoalHandle,
+  GoalRequest,
+  PublishRequest,
+  RosGraph,
+  SubscribeRequest,
+  Subscription,
+  TopicInfo,
+} from '../graph.js';
+import { Actions } from './actions.js';
+import { Changes } from './changes.js';
+import { type SimulatedClock, systemClock } from './clock.js';
+import { CommandPublishers } from './command-publishers.js';
+import { DefinitionCache } from './definition-cache.js';
+import type { OnFault } from './fault.js';
+import { InboundQueue } from './inbound-queue.js';
+import { type NodeParts, SimulatedNode } from './node.js';
+import { Services } from './services.js';
+import { following, Topics } from './topics.js';
+
+/** The agent's own node, as on ROS. */
+const AGENT_NODE = '/drover_agent';
+
+export interface SimulatedGraphOptions {
+  readonly clock?: SimulatedClock;
+  /** Told of errors in code that the graph called (handlers, subscribers); the graph goes on. */
+  readonly onFault: OnFault;
+  /** Default: ROS's common packages. */
+  readonly definitions?: DefinitionSource;
+  /** Brings other nodes to life; `start` waits for it. */
+  readonly onStart?: (peers: SimulatedPeers) => Promise<void>;
+}
+
+/** The graph as other nodes see it. */
+export interface SimulatedPeers {
+  /** @param name full name, `/ns/name`. */
+  node(name: string): SimulatedNode;
+}
+
+/**
+ * A ROS graph in this process, behind the same port as the real one. Nothing of it outlives the process. `stop` ends
+ * every wait with GraphStoppedError and takes all nodes out.
+ */
+export class SimulatedGraph implements RosGraph {
+  readonly kind = 'simulated';
+  readonly distro = null;
+  readonly peers: SimulatedPeers = { node: (name) => this.#node(name) };
+  readonly #parts: NodeParts;
+  readonly #changes: Changes;
+  readonly #publishers: CommandPublishers;
+  readonly #closers = new Set<() => void>();
+  readonly #onStart: ((peers: SimulatedPeers) => Promise<void>) | undefined;
+  #started: Promise<void> | null = null;
+
+  constructor(options: SimulatedGraphOptions) {
+    const { clock = systemClock, onFault, definitions = commonDefinitions } = options;
+    this.#changes = new Changes(clock);
+    const topics = new Topics(this.#changes);
+    this.#parts = {
+      clock,
+      onFault,
+      topics,
+      definitions: new DefinitionCache(definitions),
+      services: new Services(this.#changes, onFault),
+      actions: new Actions(this.#changes, onFault),
+    };
+    this.#onStart = options.onStart;
+    this.#publishers = new CommandPublishers(AGENT_NODE, topics, this.#changes);
+  }
+
+  async start(): Promise<void> {
+    this.#changes.check();
+    this.#started ??= this.#onStart?.(this.peers) ?? Promise.resolve();
+    await this.#started;
+  }
+
+  async stop(): Promise<void> {
+    this.#changes.stop();
+    for (const close of [...this.#closers]) close();
+    this.#closers.clear();
+    this.#publishers.close();
+  }
+
+  async describe(type: string): Promise<InterfaceDefinition> {
+    this.#changes.check();
+    return this.#parts.definitions.describe(type);
+  }
+
+  async publish(request: PublishRequest): Promise<{ matchedSubscribers: number }> {
+    this.#changes.check();
+    await this.#parts.definitions.message(request.type);
+    return this.#publishers.publish(request);
+  }
+
+  async call(request: CallRequest): Promise<RosMessage> {
+    this.#changes.check();
+    return this.#parts.services.call(await this.#parts.definitions.service(request.type), request);
+  }
+
+  async sendGoal(request: GoalRequest): Promise<GoalHandle> {
+    this.#changes.check();
+    return this.#parts.actions.send(await this.#parts.definitions.action(request.type), request);
+  }
+
+  async subscribe(request: SubscribeRequest): Promise<Subscription> {
+    const { topic, type, drainHz, depth, ignoreHistory = false, onMessage } = request;
+    const { clock, definitions, topics, onFault } = this.#parts;
+    this.#changes.check();
+    await definitions.message(type);
+    this.#changes.check();
+    const queue = new InboundQueue(clock, depth, 1000 / drainHz, (cdr) => {
+      try {
+        onMessage(cdr);
+      } catch (error) {
+        onFault(`the agent's subscription to ${topic}`, error);
+      }
+    });
+    const unsubscribe = topics.subscribe(topic, type, following(depth, ignoreHistory), queue.push);
+    const close = () => {
+      unsubscribe();
+      queue.close();
+      this.#closers.delete(close);
+    };
+    this.#closers.add(close);
+    return { publisher: () => topics.onlyPublisher(topic), close: async () => close() };
+  }
+
+  async topics(): Promise<TopicInfo[]> {
+    this.#changes.check();
+    return this.#parts.topics.list();
+  }
+
+  #node(name: string): SimulatedNode {
+    const node = new SimulatedNode(name, this.#parts);
+    this.#closers.add(() => node.destroy());
+    return node;
+  }
+}
+
+export function createSimulatedGraph(options: SimulatedGraphOptions): SimulatedGraph {
+  return new SimulatedGraph(options);
+}
