@@ -46,7 +46,7 @@ describe('the address', () => {
   it.each(['http://drover.example.com', 'ws://10.0.0.7:8080', 'http://localhost.evil.com', 'http://127.evil.com'])(
     'in clear text to another machine (%s) is refused, naming the way out, and allowed by it',
     (url) => {
-      expect(problemsOf({ ...base, DROVER_URL: url })['DROVER_URL']).toContain('DROVER_ALLOW_INSECURE=1');
+      expect(problemsOf({ ...base, DROVER_URL: url }).DROVER_URL).toContain('DROVER_ALLOW_INSECURE=1');
       expect(loadConfig({ ...base, DROVER_URL: url, DROVER_ALLOW_INSECURE: '1' }).linkUrl).toMatch(/^ws:/);
     },
   );
@@ -76,7 +76,7 @@ describe('sources', () => {
   });
 
   it('a named file that is missing is an error, an empty file is none', () => {
-    expect(problemsOf({ ...base, DROVER_CONFIG: join(dir, 'none.yaml') })['DROVER_CONFIG']).toContain('ENOENT');
+    expect(problemsOf({ ...base, DROVER_CONFIG: join(dir, 'none.yaml') }).DROVER_CONFIG).toContain('ENOENT');
     expect(problemsOf({ ...base, DROVER_CONFIG: file('empty.yaml', '# nothing\n') })).toEqual({});
   });
 
@@ -112,7 +112,7 @@ describe('the token', () => {
 
   it('of impossible characters is refused without being shown', () => {
     const problems = problemsOf({ ...base, DROVER_TOKEN: 'drt_secret\nx-header: 1' });
-    expect(problems['DROVER_TOKEN']).toContain('characters');
+    expect(problems.DROVER_TOKEN).toContain('characters');
     expect(JSON.stringify(problems)).not.toContain('secret');
   });
 });
@@ -121,7 +121,7 @@ describe('the ROS graph', () => {
   it('auto is rclnodejs where ROS 2 is sourced, else an error that names both choices', () => {
     const { DROVER_ROS: _, ...rest } = base;
     expect(loadConfig({ ...rest, AMENT_PREFIX_PATH: '/opt/ros/jazzy' }).ros).toBe('rclnodejs');
-    const message = problemsOf(rest)['DROVER_ROS'];
+    const message = problemsOf(rest).DROVER_ROS;
     expect(message).toContain('DROVER_ROS=rclnodejs');
     expect(message).toContain('DROVER_ROS=simulated');
   });

@@ -182,7 +182,7 @@ function rosChoice(
   problems: ConfigProblem[],
 ): Config['ros'] | null {
   if (choice === undefined) return null;
-  const sourced = (env['AMENT_PREFIX_PATH'] ?? '') !== '';
+  const sourced = (env.AMENT_PREFIX_PATH ?? '') !== '';
   if (choice === 'simulated') return 'simulated';
   if (sourced) return 'rclnodejs';
   const message =

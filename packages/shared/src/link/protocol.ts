@@ -15,6 +15,12 @@ export const LINK_VERSION_OLDEST = 1;
 export const LINK_PATH = '/agent';
 export const LINK_SUBPROTOCOL = 'drover.v1';
 
+/**
+ * Sent (with any value) in the upgrade request of an agent whose last session was replaced: it wants a session only
+ * while no other is connected, and is answered 409 where one is.
+ */
+export const YIELD_HEADER = 'drover-yield';
+
 /** A frame holds at most this many bytes, so that a ping or a command never waits long behind one on a slow link. */
 export const FRAME_BYTES_MAX = 16 * 1024;
 

@@ -1,0 +1,78 @@
+/** Samples kept; the one with the smallest uncertainty counts. */
+const SAMPLES_MAX = 8;
+/** How far two quartz clocks may drift apart, as part of the uncertainty of an aging sample. */
+const DRIFT_PER_MS = 100e-6;
+
+/** One exchange with the cloud, times in milliseconds. */
+export interface ClockExchange {
+  /** By the robot's monotonic clock. */
+  readonly sentMs: number;
+  readonly receivedMs: number;
+  /** By the cloud's clock. */
+  readonly cloudReceivedMs: number;
+  readonly cloudSentMs: number;
+}
+
+interface ClockSample {
+  readonly atMs: number;
+  /** Cloud's clock minus the robot's monotonic clock. */
+  readonly offsetMs: number;
+  readonly uncertaintyMs: number;
+}
+
+/**
+ * What time it is at the cloud. Measured as NTP does (RFC 5905 section 8), against the robot's monotonic clock: a wall
+ * clock that jumps on the robot changes neither deadlines nor their check.
+ */
+export class CloudClock {
+  readonly #monotonicNow: () => number;
+  readonly #wallNow: () => number;
+  #samples: ClockSample[] = [];
+
+  constructor(monotonicNow: () => number, wallNow: () => number) {
+    this.#monotonicNow = monotonicNow;
+    this.#wallNow = wallNow;
+  }
+
+  /** Adds an exchange. One that makes no sense (an answer before its question) is left out. */
+  add(exchange: ClockExchange): void {
+    const roundTrip = exchange.receivedMs - exchange.sentMs - (exchange.cloudSentMs - exchange.cloudReceivedMs);
+    if (!(roundTrip >= 0)) return;
+    const offsetMs = (exchange.cloudReceivedMs - exchange.sentMs + (exchange.cloudSentMs - exchange.receivedMs)) / 2;
+    this.#samples.push({ atMs: exchange.receivedMs, offsetMs, uncertaintyMs: roundTrip / 2 });
+    if (this.#samples.length > SAMPLES_MAX) this.#samples.shift();
+    this.#forgetContradicted();
+  }
+
+  /** The cloud's time now, and by how much it may be off either way; null before the first exchange. */
+  cloudNow(): { ms: number; uncertaintyMs: number } | null {
+    const now = this.#monotonicNow();
+    const best = this.#best(now);
+    return best && { ms: now + best.offsetMs, uncertaintyMs: best.uncertaintyMs };
+  }
+
+  /** Robot's wall clock + offset = cloud's clock. */
+  offset(): { offset_ms: number; uncertainty_ms: number } | null {
+    const cloud = this.cloudNow();
+    return cloud && { offset_ms: cloud.ms - this.#wallNow(), uncertainty_ms: cloud.uncertaintyMs };
+  }
+
+  #best(now: number): ClockSample | null {
+    let best: ClockSample | null = null;
+    for (const sample of this.#samples) {
+      const uncertaintyMs = sample.uncertaintyMs + Math.max(0, now - sample.atMs) * DRIFT_PER_MS;
+      if (!best || uncertaintyMs < best.uncertaintyMs) best = { ...sample, uncertaintyMs };
+    }
+    return best;
+  }
+
+  /** A cloud whose clock was set: samples from before can't be true beside the newest one. */
+  #forgetContradicted(): void {
+    const newest = this.#samples.at(-1);
+    if (!newest) return;
+    this.#samples = this.#samples.filter((sample) => {
+      const drift = (newest.atMs - sample.atMs) * DRIFT_PER_MS;
+      return Math.abs(newest.offsetMs - sample.offsetMs) <= newest.uncertaintyMs + sample.uncertaintyMs + drift + 1;
+    });
+  }
+}

@@ -1,0 +1,92 @@
+import type { FrameWriter } from '@drover/shared/link/codec';
+import type { UpMessage } from '@drover/shared/link/up';
+
+/** Messages of one priority, and the frames of the one whose turn it is. */
+interface Queue {
+  messages: Waiting[];
+  frames: Uint8Array[];
+}
+
+interface Waiting {
+  readonly key: string | null;
+  /** Made when the message's turn comes, so that a replaced one costs nothing. */
+  readonly frames: () => Uint8Array[];
+}
+
+/** In the order they go first. `state`: outcomes, feedback, and whatever control message fills several frames. */
+const PRIORITIES = ['control', 'state', 'live', 'backfill'] as const;
+type Priority = (typeof PRIORITIES)[number];
+
+/** What the outbox needs of the session. pump() is to be called whenever the window may have opened. */
+export interface FrameSink {
+  /** Whether one more frame of data may be under way. */
+  windowOpen(): boolean;
+  write(frame: Uint8Array): void;
+}
+
+/**
+ * Orders what one session sends. Takes, outcomes and clock requests overtake data between two frames; live data
+ * overtakes backfill. Bounded by its callers: the uploader's windows, the outcomes' window, one message a key.
+ */
+export class Outbox {
+  readonly #writer: FrameWriter<UpMessage>;
+  readonly #sink: FrameSink;
+  readonly #queues: Record<Priority, Queue> = {
+    control: { messages: [], frames: [] },
+    state: { messages: [], frames: [] },
+    live: { messages: [], frames: [] },
+    backfill: { messages: [], frames: [] },
+  };
+  #pumping = false;
+
+  constructor(writer: FrameWriter<UpMessage>, sink: FrameSink) {
+    this.#writer = writer;
+    this.#sink = sink;
+  }
+
+  /**
+   * Queues a message. One with a key takes the place of a waiting one with the same key: newest feedback wins, and an
+   * outcome over the feedback before it.
+   * @throws LinkError where the message is over the wire's bound.
+   */
+  add(message: UpMessage, key: string | null = null): void {
+    if (message.kind === 'batch') {
+      this.#queues[message.lane].messages.push({ key, frames: () => this.#writer.frames(message) });
+    } else if (key !== null) {
+      const { messages } = this.#queues.state;
+      const waiting = { key, frames: () => this.#writer.frames(message) };
+      const at = messages.findIndex((other) => other.key === key);
+      if (at === -1) messages.push(waiting);
+      else messages[at] = waiting;
+    } else {
+      const frames = this.#writer.frames(message);
+      if (frames.length === 1) this.#queues.control.frames.push(...frames);
+      else this.#queues.state.messages.push({ key, frames: () => frames });
+    }
+    this.pump();
+  }
+
+  /** Sends as much as the socket should hold. */
+  pump(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    try {
+      for (let frame = this.#next(); frame; frame = this.#next()) this.#sink.write(frame);
+    } finally {
+      this.#pumping = false;
+    }
+  }
+
+  #next(): Uint8Array | undefined {
+    const full = !this.#sink.windowOpen();
+    for (const priority of PRIORITIES) {
+      // Small control frames are few and go at once; everything else keeps to the window.
+      if (full && priority !== 'control') return undefined;
+      const queue = this.#queues[priority];
+      if (queue.frames.length === 0) queue.frames = queue.messages.shift()?.frames() ?? [];
+      const frame = queue.frames.shift();
+      if (frame) return frame;
+    }
+    return undefined;
+  }
+}

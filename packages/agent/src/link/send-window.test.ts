@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { SendWindow, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './send-window.js';
+
+const FRAME = 16_384;
+
+interface SimulatedLink {
+  /** The rate at a time. */
+  bytesPerMs: (nowMs: number) => number;
+  oneWayMs: number;
+}
+
+/** Sends as fast as the window allows; returns the longest queue in the link and how much of it was used. */
+function run(link: SimulatedLink, forMs: number) {
+  const window = new SendWindow();
+  let queued = 0;
+  let longestQueue = 0;
+  let delivered = 0;
+  let possible = 0;
+  const onWire: { id: number | null; bytes: number }[] = [];
+  const pongs = [{ id: window.probe(0), atMs: 2 * link.oneWayMs }];
+  for (let now = 0; now < forMs; now += 1) {
+    while (pongs[0] && pongs[0].atMs <= now) window.arrived(pongs.shift()?.id ?? 0, now);
+    while (window.isOpen) {
+      window.sent(FRAME);
+      onWire.push({ id: window.markDue(now), bytes: FRAME });
+      queued += FRAME;
+    }
+    longestQueue = Math.max(longestQueue, queued);
+    let budget = link.bytesPerMs(now);
+    possible += budget;
+    while (onWire[0] && budget > 0) {
+      const part = Math.min(budget, onWire[0].bytes);
+      onWire[0].bytes -= part;
+      budget -= part;
+      queued -= part;
+      delivered += part;
+      if (onWire[0].bytes > 0) break;
+      const { id } = onWire[0];
+      onWire.shift();
+      if (id !== null) pongs.push({ id, atMs: now + 2 * link.oneWayMs });
+    }
+  }
+  return { window, longestQueue, deliveredShare: delivered / possible };
+}
+
+it('begins with one frame', () => {
+  const window = new SendWindow();
+  expect(window.bytes).toBe(WINDOW_BYTES_MIN);
+  window.sent(FRAME);
+  expect(window.isOpen).toBe(false);
+});
+
+it('fills a fast link, and keeps the queue to what it carries in about half a second', () => {
+  const { deliveredShare, longestQueue } = run({ bytesPerMs: () => 1000, oneWayMs: 20 }, 10_000);
+  expect(deliveredShare).toBeGreaterThan(0.9);
+  expect(longestQueue).toBeLessThan(1000 * 600);
+});
+
+it('fills a link with a long way (600 ms there and back)', () => {
+  expect(run({ bytesPerMs: () => 500, oneWayMs: 300 }, 30_000).deliveredShare).toBeGreaterThan(0.8);
+});
+
+it('keeps a link of 64 kbit/s busy with at most two frames under way', () => {
+  const { deliveredShare, longestQueue } = run({ bytesPerMs: () => 8, oneWayMs: 50 }, 60_000);
+  expect(longestQueue).toBeLessThanOrEqual(2 * FRAME);
+  expect(deliveredShare).toBeGreaterThan(0.85);
+});
+
+it('shrinks when the link slows down', () => {
+  const slowsDown = (nowMs: number) => (nowMs < 5_000 ? 1000 : 50);
+  expect(run({ bytesPerMs: slowsDown, oneWayMs: 5 }, 5_000).window.bytes).toBeGreaterThan(300_000);
+  expect(run({ bytesPerMs: slowsDown, oneWayMs: 5 }, 40_000).window.bytes).toBeLessThan(50_000);
+});
+
+it('never closes for good: a closed window has its mark under way', () => {
+  const window = new SendWindow();
+  let now = 0;
+  for (let i = 0; i < 1000; i += 1) {
+    window.sent(700);
+    const mark = window.markDue(now);
+    if (!window.isOpen) expect(mark).not.toBeNull();
+    if (mark !== null) window.arrived(mark, (now += 50));
+    expect(window.isOpen).toBe(true);
+    expect(window.bytes).toBeLessThanOrEqual(WINDOW_BYTES_MAX);
+  }
+});

@@ -1,0 +1,82 @@
+/** Least that may be under way: data frames go one at a time then. */
+export const WINDOW_BYTES_MIN = 4 * 1024;
+export const WINDOW_BYTES_MAX = 8 * 1024 * 1024;
+/** The window holds what the measured rate carries in this time, or in twice the round trip where that is longer. */
+const WINDOW_MS = 500;
+/** A rate counts for this long: a link that slows down is noticed after it. */
+const RATE_MEMORY_MS = 3_000;
+/** A mark is set after so many bytes, or a quarter of the window. */
+const MARK_BYTES = 16 * 1024;
+
+interface Mark {
+  readonly id: number;
+  readonly sentMs: number;
+  readonly sentBytes: number;
+  readonly arrivedBytes: number;
+}
+
+/**
+ * How much data may be under way to the cloud. The socket's own count is of no use: the kernel takes megabytes at once,
+ * and on a slow link a command's answer would wait minutes behind them. So marks (websocket pings) are put between the
+ * frames; their pongs tell what has arrived, and how fast. Pure: the session sends the pings and brings the pongs.
+ */
+export class SendWindow {
+  #sentBytes = 0;
+  #arrivedBytes = 0;
+  #markedBytes = 0;
+  #lastMark = 0;
+  #marks: Mark[] = [];
+  #rates: { atMs: number; bytesPerMs: number }[] = [];
+  #shortestTripMs = Number.POSITIVE_INFINITY;
+
+  /** Whether one more data frame may be written. */
+  get isOpen(): boolean {
+    return this.#sentBytes - this.#arrivedBytes < this.bytes;
+  }
+
+  /** The window now. */
+  get bytes(): number {
+    const rate = Math.max(0, ...this.#rates.map((sample) => sample.bytesPerMs));
+    const trip = Number.isFinite(this.#shortestTripMs) ? this.#shortestTripMs : 0;
+    return Math.min(WINDOW_BYTES_MAX, Math.max(WINDOW_BYTES_MIN, rate * Math.max(WINDOW_MS, 2 * trip)));
+  }
+
+  /** The mark to send before any data: alone on the link, it measures the way itself. */
+  probe(nowMs: number): number {
+    return this.#mark(nowMs);
+  }
+
+  /** A frame was written. */
+  sent(bytes: number): void {
+    this.#sentBytes += bytes;
+  }
+
+  /** The mark to send now, or null. To be asked after each frame: a closed window always has its mark under way. */
+  markDue(nowMs: number): number | null {
+    const unmarked = this.#sentBytes - this.#markedBytes;
+    if (unmarked === 0 || (this.isOpen && unmarked < Math.max(MARK_BYTES, this.bytes / 4))) return null;
+    return this.#mark(nowMs);
+  }
+
+  /** A mark came back: everything written before it has arrived. */
+  arrived(id: number, nowMs: number): void {
+    const mark = this.#marks.find((candidate) => candidate.id === id);
+    if (!mark) return;
+    this.#marks = this.#marks.filter((other) => other.id > id);
+    this.#arrivedBytes = Math.max(this.#arrivedBytes, mark.sentBytes);
+    const tripMs = Math.max(0.1, nowMs - mark.sentMs);
+    this.#shortestTripMs = Math.min(this.#shortestTripMs, tripMs);
+    const bytes = mark.sentBytes - mark.arrivedBytes;
+    if (bytes === 0) return;
+    this.#rates = this.#rates.filter((sample) => nowMs - sample.atMs < RATE_MEMORY_MS);
+    this.#rates.push({ atMs: nowMs, bytesPerMs: bytes / tripMs });
+  }
+
+  #mark(sentMs: number): number {
+    this.#lastMark += 1;
+    this.#markedBytes = this.#sentBytes;
+    const id = this.#lastMark;
+    this.#marks.push({ id, sentMs, sentBytes: this.#sentBytes, arrivedBytes: this.#arrivedBytes });
+    return id;
+  }
+}

@@ -1,0 +1,197 @@
+import { type AgentErrorCode, type Command, type CommandOutcome, command } from '@drover/shared/link/command';
+import type { Database } from 'better-sqlite3';
+import type { StoreFile } from '../disk/store-file.js';
+
+/** Schema versions of inbox.db, append-only. */
+export const INBOX_MIGRATIONS = [
+  `
+  CREATE TABLE commands (
+    -- AUTOINCREMENT: a number is never given twice, even after the row was pruned.
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'done')),
+    -- The command as JSON; NULL once done.
+    body TEXT,
+    -- Hex; stored before the goal is sent, so that it can be found again after a restart.
+    goal_id TEXT,
+    taken_at_ms REAL NOT NULL,
+    -- The command_outcome as JSON; NULL until done.
+    outcome TEXT,
+    finished_at_ms REAL,
+    -- 1 once the cloud has acknowledged the outcome.
+    delivered INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  -- What is still to be told, and what is still to be run: small whatever the table holds.
+  CREATE INDEX commands_open ON commands (seq) WHERE delivered = 0;
+  `,
+] as const;
+
+/** Delivered commands are kept this long, as evidence and to answer a cloud that was restored from a backup. */
+const KEEP_DELIVERED_MS = 30 * 24 * 3600 * 1000;
+
+export interface TakenCommand {
+  readonly seq: number;
+  readonly command: Command;
+}
+
+/** What the inbox knows of a command. */
+export type InboxEntry =
+  | { readonly seq: number; readonly state: 'waiting' | 'running' }
+  | { readonly seq: number; readonly state: 'done'; readonly outcome: CommandOutcome };
+
+/** A command to take: at once running where nothing is before it, which spares a write. */
+export interface TakeRequest {
+  readonly command: Command;
+  readonly running: boolean;
+  /** 16 bytes, hex; for goals. */
+  readonly goalId: string | null;
+}
+
+/**
+ * The commands this robot has accepted, and how they ended. A command is here, on disk, before it has any effect; a uuid
+ * seen before is never taken again. Every method is one durable transaction and throws SQLite's error where the disk
+ * refuses, having changed nothing.
+ */
+export class Inbox {
+  readonly id: string;
+  readonly #file: StoreFile;
+  readonly #db: Database;
+  readonly #sql;
+
+  constructor(file: StoreFile) {
+    this.#file = file;
+    this.#db = file.db;
+    this.id = file.id;
+    this.#sql = prepare(file.db);
+  }
+
+  robotId(): string | null {
+    return this.#file.robotId();
+  }
+
+  setRobotId(robotId: string): void {
+    this.#file.setRobotId(robotId);
+  }
+
+  /** How many commands were ever taken. */
+  lastSeq(): number {
+    return this.#sql.lastSeq.get() ?? 0;
+  }
+
+  find(uuid: string): InboxEntry | null {
+    const row = this.#sql.find.get(uuid);
+    if (!row) return null;
+    const { seq, state } = row;
+    return state === 'done' ? { seq, state, outcome: JSON.parse(row.outcome ?? 'null') } : { seq, state };
+  }
+
+  /** Takes commands, none of them known before; returns their numbers. */
+  take(requests: readonly TakeRequest[], nowMs: number): number[] {
+    return this.#db.transaction(() =>
+      requests.map(({ command, running, goalId }) => {
+        const state = running ? 'running' : 'waiting';
+        const body = JSON.stringify(command);
+        return Number(this.#sql.take.run(command.uuid, state, body, goalId, nowMs).lastInsertRowid);
+      }),
+    )();
+  }
+
+  /** A waiting command begins: from here on a crash makes it outcome_unknown. */
+  start(uuid: string, goalId: string | null): void {
+    this.#sql.start.run(goalId, uuid);
+  }
+
+  /** Commands ended. One that was never taken (refused at the door) is recorded as well, so that a resend is answered. */
+  finish(outcomes: readonly CommandOutcome[]): void {
+    this.#db.transaction(() => {
+      for (const outcome of outcomes) {
+        const text = JSON.stringify(outcome);
+        this.#sql.finish.run(outcome.uuid, outcome.finished_robot_ms, text, outcome.finished_robot_ms);
+      }
+    })();
+  }
+
+  /** The cloud has stored these outcomes. Losing this write in a crash costs one more sending. */
+  delivered(uuids: readonly string[]): void {
+    this.#db.transaction(() => {
+      for (const uuid of uuids) this.#sql.delivered.run(uuid);
+    })();
+  }
+
+  /** Outcomes the cloud has not acknowledged, oldest first, those numbered above `afterSeq`. */
+  undelivered(afterSeq: number, limit: number): { seq: number; outcome: CommandOutcome }[] {
+    return this.#sql.undelivered
+      .all(afterSeq, limit)
+      .map((row) => ({ seq: row.seq, outcome: JSON.parse(row.outcome) }));
+  }
+
+  /**
+   * After a restart: what was running may or may not have had its effect and ends as outcome_unknown, never to be run
+   * again; what still waited is returned in order, to be run if it is not too late.
+   */
+  recover(nowMs: number): { waiting: TakenCommand[]; unknown: string[] } {
+    const running = this.#sql.inState.all('running').map((row) => row.uuid);
+    const waiting: TakenCommand[] = [];
+    const unreadable: string[] = [];
+    for (const row of this.#sql.inState.all('waiting')) {
+      const stored = command.safeParse(parseJson(row.body));
+      if (stored.success) waiting.push({ seq: row.seq, command: stored.data });
+      else unreadable.push(row.uuid);
+    }
+    this.finish([
+      ...running.map((uuid) => failed(uuid, 'outcome_unknown', RESTARTED, nowMs)),
+      ...unreadable.map((uuid) => failed(uuid, 'internal_error', UNREADABLE, nowMs)),
+    ]);
+    return { waiting, unknown: running };
+  }
+
+  /** Removes what was delivered long ago. Undelivered outcomes stay however old: a clock set right must not lose them. */
+  prune(nowMs: number): number {
+    return this.#sql.prune.run(nowMs - KEEP_DELIVERED_MS).changes;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+const RESTARTED = 'the agent was restarted while the command ran; it is not run again';
+const UNREADABLE = 'this version of the agent can not read the stored command; it was not run';
+
+function failed(uuid: string, code: AgentErrorCode, message: string, nowMs: number): CommandOutcome {
+  const ended = { kind: 'command_outcome', uuid, state: 'error', error_code: code, message } as const;
+  return { ...ended, result: null, feedback: null, finished_robot_ms: nowMs };
+}
+
+function parseJson(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? 'null');
+  } catch {
+    return null;
+  }
+}
+
+function prepare(db: Database) {
+  return {
+    lastSeq: db.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'commands'`).pluck(),
+    find: db.prepare<[string], { seq: number; state: 'waiting' | 'running' | 'done'; outcome: string | null }>(
+      'SELECT seq, state, outcome FROM commands WHERE uuid = ?',
+    ),
+    take: db.prepare('INSERT INTO commands (uuid, state, body, goal_id, taken_at_ms) VALUES (?, ?, ?, ?, ?)'),
+    start: db.prepare(`UPDATE commands SET state = 'running', goal_id = ? WHERE uuid = ? AND state = 'waiting'`),
+    finish: db.prepare(
+      `INSERT INTO commands (uuid, state, taken_at_ms, outcome, finished_at_ms) VALUES (?, 'done', ?, ?, ?)
+       ON CONFLICT (uuid) DO UPDATE
+       SET state = 'done', body = NULL, outcome = excluded.outcome, finished_at_ms = excluded.finished_at_ms
+       WHERE state <> 'done'`,
+    ),
+    delivered: db.prepare('UPDATE commands SET delivered = 1 WHERE uuid = ?'),
+    undelivered: db.prepare<[number, number], { seq: number; outcome: string }>(
+      `SELECT seq, outcome FROM commands WHERE delivered = 0 AND state = 'done' AND seq > ? ORDER BY seq LIMIT ?`,
+    ),
+    inState: db.prepare<[string], { seq: number; uuid: string; body: string | null }>(
+      'SELECT seq, uuid, body FROM commands WHERE delivered = 0 AND state = ? ORDER BY seq',
+    ),
+    prune: db.prepare('DELETE FROM commands WHERE delivered = 1 AND finished_at_ms < ?'),
+  };
+}

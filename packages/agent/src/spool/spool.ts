@@ -1,0 +1,234 @@
+import type { Lane } from '@drover/shared/link/fields';
+import type { Logger } from 'pino';
+import { isCorrupt } from '../disk/store-file.js';
+import { type DropReason, DropReason as Reason, type Sample, sampleBytes, sourceOf } from './rows.js';
+import type { BatchRecord, DropCount, SpoolStore } from './store.js';
+
+/** Samples wait in memory at most this long for their commit: with it, what a kill -9 can lose. */
+export const COMMIT_INTERVAL_MS = 200;
+/** So many bytes waiting in memory are committed at once, without waiting for the interval. */
+const COMMIT_BYTES = 2 * 1024 * 1024;
+/** Between two commits while a backlog is sent: acknowledgements come faster than a disk should be synced. */
+const COMMIT_INTERVAL_BUSY_MS = 25;
+/** After a commit that the disk refused. */
+const RETRY_INTERVAL_MS = 1_000;
+/** What waits in memory while the disk refuses; past it the oldest goes, counted. */
+export const BUFFER_BYTES_MAX = 16 * 1024 * 1024;
+const BUFFER_ROWS_MAX = 50_000;
+const ERROR_LOG_INTERVAL_MS = 60_000;
+
+/** The sending side, as the spool sees it: what may be formed now, and where formed batches go. */
+export interface BatchOutlet {
+  /** Rows from this id on go live, those before it backfill. */
+  liveFromId(): number;
+  mayForm(lane: Lane, unacked: readonly BatchRecord[]): boolean;
+  formed(batches: readonly BatchRecord[]): void;
+}
+
+export interface SpoolOptions {
+  /** Opens the file; called again where it turns out corrupt or another robot's, after it was set aside. */
+  readonly open: () => SpoolStore;
+  readonly setAside: (why: string, detail: string) => void;
+  readonly bytesMax: number;
+  readonly newId: () => string;
+  /** Monotonic milliseconds. */
+  readonly monotonicNow: () => number;
+  readonly log: Logger;
+}
+
+/**
+ * Where collected data waits for the cloud. Samples are committed in groups, at most COMMIT_INTERVAL_MS after they came;
+ * one transaction carries the new samples, the removal of what was acknowledged and the batches to send next, so that a
+ * busy robot syncs its disk five times a second, not once a sample.
+ *
+ * A disk that refuses writes stops nothing: samples wait in a bounded buffer, drops are counted, and the commit is tried
+ * again each second. A corrupt file is set aside and a new one begun; its id changes, which `onIdentityChange` tells.
+ */
+export class Spool {
+  readonly #options: SpoolOptions;
+  #store: SpoolStore;
+  #outlet: BatchOutlet | null = null;
+  #buffer: Sample[] = [];
+  #bufferBytes = 0;
+  #drops = new Map<string, DropCount>();
+  #acked: Partial<Record<Lane, number>> = {};
+  #timer: NodeJS.Timeout | null = null;
+  #timerDueMs = Number.POSITIVE_INFINITY;
+  #lastErrorLogMs = Number.NEGATIVE_INFINITY;
+  #failing = false;
+  #closed = false;
+  #onIdentityChange: (() => void) | null = null;
+
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+    this.#store = options.open();
+  }
+
+  get id(): string {
+    return this.#store.id;
+  }
+
+  get lastSeq(): Readonly<Record<Lane, number>> {
+    return this.#store.lastSeq;
+  }
+
+  get store(): SpoolStore {
+    return this.#store;
+  }
+
+  /** Called when the spool's id changed: the session that said the old one must be opened anew. */
+  onIdentityChange(listener: () => void): void {
+    this.#onIdentityChange = listener;
+  }
+
+  /** Takes one sample; on disk within COMMIT_INTERVAL_MS. Never throws, never blocks on the disk. */
+  append(sample: Sample): void {
+    if (this.#closed) return;
+    this.#buffer.push(sample);
+    this.#bufferBytes += sampleBytes(sample);
+    this.#boundBuffer();
+    if (this.#failing) return;
+    this.#schedule(this.#bufferBytes >= COMMIT_BYTES ? 0 : COMMIT_INTERVAL_MS);
+  }
+
+  /** Counts samples that never came here, for instance those over a stream's size bound. */
+  countDrop(source: string, reason: DropReason, rows: number, bytes: number): void {
+    const key = `${reason} ${source}`;
+    const known = this.#drops.get(key) ?? { source, reason, rows: 0, bytes: 0 };
+    this.#drops.set(key, { ...known, rows: known.rows + rows, bytes: known.bytes + bytes });
+    this.#schedule(COMMIT_INTERVAL_MS);
+  }
+
+  /** Connects the sending side (null: none) and lets it fill its windows. */
+  setOutlet(outlet: BatchOutlet | null): void {
+    this.#outlet = outlet;
+    if (outlet) this.#schedule(0);
+  }
+
+  /** The cloud holds everything of the lane up to `seq`: it is removed with the next commit. */
+  acknowledge(lane: Lane, seq: number): void {
+    this.#acked[lane] = Math.max(seq, this.#acked[lane] ?? 0);
+    const backlog = this.#store.held().rows > 0;
+    this.#schedule(backlog ? COMMIT_INTERVAL_BUSY_MS : COMMIT_INTERVAL_MS);
+  }
+
+  /**
+   * Whether this file may speak for that robot. Another robot's data is set aside; an old copy of this robot's file
+   * (the cloud holds more than it gave out) starts a new identity. `changed`: the id did, say hello again;
+   * `unusable`: the disk refuses, nothing may be sent now.
+   */
+  claim(robotId: string, acked: Readonly<Record<Lane, number>>): 'ours' | 'changed' | 'unusable' {
+    const { log, newId } = this.#options;
+    try {
+      const owner = this.#store.robotId();
+      if (owner !== null && owner !== robotId) {
+        this.#replace('other-robot', `it belongs to ${owner}, the token to ${robotId}`);
+        this.#store.setRobotId(robotId);
+        return 'changed';
+      }
+      if (owner === null) this.#store.setRobotId(robotId);
+      const given = this.#store.lastSeq;
+      if (acked.live <= given.live && acked.backfill <= given.backfill) return 'ours';
+      log.error({ given, acked }, 'the spool is an old copy: its old rows are dropped, its id is new');
+      this.#store.startOver(newId());
+      return 'changed';
+    } catch (error) {
+      log.error({ err: error }, 'the spool can not be claimed; its data stays here for now');
+      return 'unusable';
+    }
+  }
+
+  /** A batch as it travels; null where the file can't be read (said, and dealt with). */
+  read(batch: BatchRecord): ReturnType<SpoolStore['read']> | null {
+    try {
+      return this.#store.read(batch);
+    } catch (error) {
+      this.#failed(error);
+      return null;
+    }
+  }
+
+  /** Commits what waits and closes the file. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#outlet = null;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#commit();
+    this.#store.close();
+  }
+
+  #schedule(delayMs: number): void {
+    const now = this.#options.monotonicNow();
+    if (this.#closed || this.#timerDueMs <= now + delayMs) return;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timerDueMs = now + delayMs;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#timerDueMs = Number.POSITIVE_INFINITY;
+      this.#commit();
+    }, delayMs);
+  }
+
+  #commit(): void {
+    const samples = this.#buffer;
+    const drops = [...this.#drops.values()];
+    const acked = this.#acked;
+    const outlet = this.#outlet;
+    if (samples.length === 0 && drops.length === 0 && Object.keys(acked).length === 0 && !outlet) return;
+    try {
+      const formed = this.#store.commit({
+        samples,
+        drops,
+        acked,
+        liveFromId: outlet?.liveFromId() ?? 0,
+        mayForm: (lane, unacked) => outlet?.mayForm(lane, unacked) ?? false,
+        bytesMax: this.#options.bytesMax,
+      });
+      this.#buffer = [];
+      this.#bufferBytes = 0;
+      this.#drops = new Map();
+      this.#acked = {};
+      if (this.#failing) this.#options.log.info('the spool takes writes again');
+      this.#failing = false;
+      if (formed.length > 0) outlet?.formed(formed);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    const { log, monotonicNow } = this.#options;
+    this.#failing = true;
+    if (isCorrupt(error)) {
+      try {
+        this.#replace('corrupt', error.message);
+        this.#onIdentityChange?.();
+      } catch (cause) {
+        log.error({ err: cause }, 'the corrupt spool could not be replaced');
+      }
+    }
+    if (monotonicNow() - this.#lastErrorLogMs >= ERROR_LOG_INTERVAL_MS) {
+      this.#lastErrorLogMs = monotonicNow();
+      const waiting = { rows: this.#buffer.length, bytes: this.#bufferBytes };
+      log.error({ err: error, waiting }, 'the spool can not be written; data waits in memory, trying again');
+    }
+    this.#schedule(RETRY_INTERVAL_MS);
+  }
+
+  #replace(why: string, detail: string): void {
+    this.#store.close();
+    this.#options.setAside(why, detail);
+    this.#store = this.#options.open();
+    this.#acked = {};
+  }
+
+  #boundBuffer(): void {
+    while (this.#buffer.length > 1 && (this.#bufferBytes > BUFFER_BYTES_MAX || this.#buffer.length > BUFFER_ROWS_MAX)) {
+      const oldest = this.#buffer.shift();
+      if (!oldest) return;
+      this.#bufferBytes -= sampleBytes(oldest);
+      this.countDrop(sourceOf(oldest), Reason.diskRefused, 1, sampleBytes(oldest));
+    }
+  }
+}

@@ -1,0 +1,350 @@
+import { BATCH_ROWS_MAX, type ChannelRow, type DataRow, type SchemaRow } from '@drover/shared/link/batch';
+import type { Lane } from '@drover/shared/link/fields';
+import type { Database } from 'better-sqlite3';
+import type { StoreFile } from '../disk/store-file.js';
+import { SourceLedger } from './ledger.js';
+import { DropReason, type Sample, storedBytes } from './rows.js';
+
+/** A batch holds about this many bytes of rows; one bigger message travels alone. */
+export const BATCH_BYTES_MAX = 256 * 1024;
+
+/** At most this many rows are dropped for the bound in one transaction: a bound lowered by far is reached in steps. */
+const DROP_ROWS_MAX = 20_000;
+
+/** Rows that were given a lane and sequence numbers, to be sent until acknowledged. */
+export interface BatchRecord {
+  readonly lane: Lane;
+  readonly firstSeq: number;
+  readonly rowCount: number;
+  readonly firstId: number;
+  readonly lastId: number;
+  readonly bytes: number;
+}
+
+export interface DropCount {
+  readonly source: string;
+  readonly reason: DropReason;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** What one transaction does, in this order. */
+export interface SpoolWork {
+  /** Highest acknowledged sequence per lane. */
+  readonly acked: Partial<Record<Lane, number>>;
+  readonly samples: readonly Sample[];
+  readonly drops: readonly DropCount[];
+  /** Rows below this id go in the backfill lane, the others live. */
+  readonly liveFromId: number;
+  /** Whether a lane may have one more batch, given those it has unacknowledged. */
+  readonly mayForm: (lane: Lane, unacked: readonly BatchRecord[]) => boolean;
+  readonly bytesMax: number;
+}
+
+/**
+ * The spool's file. Every method is one synchronous transaction on plain data, so that a worker thread could own it.
+ * Promises: what commit() returned from is on disk; lane and sequence of a row never change once committed; a failed
+ * commit (it throws SQLite's error) has changed nothing and may be tried again.
+ */
+export class SpoolStore {
+  readonly #file: StoreFile;
+  readonly #db: Database;
+  readonly #ledger: SourceLedger;
+  #id: string;
+  #nextId: number;
+  /** Ids below were on disk when the file was opened. */
+  #openedBeforeId: number;
+  #unacked: BatchRecord[] = [];
+  #lastSeq: Record<Lane, number> = { live: 0, backfill: 0 };
+  readonly #sql;
+
+  constructor(file: StoreFile) {
+    this.#file = file;
+    this.#db = file.db;
+    this.#id = file.id;
+    this.#sql = prepare(file.db);
+    this.#ledger = new SourceLedger(file.db);
+    this.#nextId = 1;
+    this.#reload();
+    this.#nextId = Math.max(this.#sql.maxId.get() ?? 0, ...this.#unacked.map((batch) => batch.lastId)) + 1;
+    this.#openedBeforeId = this.#nextId;
+    if (this.#nextId === 1) this.#ledger.forgetUnused();
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  /** The id that the next sample will get; smaller ones are older. */
+  get nextId(): number {
+    return this.#nextId;
+  }
+
+  /** The highest sequence given out per lane. */
+  get lastSeq(): Readonly<Record<Lane, number>> {
+    return this.#lastSeq;
+  }
+
+  /** Batches not yet acknowledged, in order within each lane. */
+  get unacked(): readonly BatchRecord[] {
+    return this.#unacked;
+  }
+
+  /** Rows and bytes held, all sources together. */
+  held(): { rows: number; bytes: number } {
+    return this.#ledger.total();
+  }
+
+  robotId(): string | null {
+    return this.#file.robotId();
+  }
+
+  setRobotId(robotId: string): void {
+    this.#file.setRobotId(robotId);
+  }
+
+  /** Everything ever dropped, by source and reason. */
+  drops(): DropCount[] {
+    return this.#sql.drops.all();
+  }
+
+  /** Does the work in one durable transaction and returns the batches formed by it. */
+  commit(work: SpoolWork): BatchRecord[] {
+    try {
+      return this.#db.transaction(() => {
+        for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, work.acked[lane] ?? 0);
+        for (const sample of work.samples) this.#insert(sample);
+        for (const drop of work.drops) this.#countDrop(drop);
+        this.#dropOver(work.bytesMax);
+        const formed = [
+          ...this.#form('live', work.liveFromId, this.#nextId, work),
+          ...this.#form('backfill', 1, work.liveFromId, work),
+        ];
+        this.#ledger.save();
+        return formed;
+      })();
+    } catch (error) {
+      // The file rolled back; what is kept beside it in memory must as well.
+      this.#reload();
+      throw error;
+    }
+  }
+
+  /** A batch as it travels. A row that can't be read any more is told as gone: its sequence must not go to another. */
+  read(batch: BatchRecord): { schemas: SchemaRow[]; channels: ChannelRow[]; rows: DataRow[] } {
+    const stored = this.#sql.rowsOf.all(batch.firstId, batch.lastId);
+    if (stored.length !== batch.rowCount) {
+      // Which row has which number can't be told: none of them may be guessed.
+      return { schemas: [], channels: [], rows: Array.from({ length: batch.rowCount }, () => ({ kind: 'gone' })) };
+    }
+    const schemas = new Map<string, SchemaRow>();
+    const channels: ChannelRow[] = [];
+    const places = new Map<number, number>();
+    const rows = stored.map((row): DataRow => {
+      const channel = this.#ledger.channel(row.channel);
+      if (!channel) return { kind: 'gone' };
+      if (channel.type === '') return vitalRow(row.robot_stamp_ms, row.body);
+      let place = places.get(row.channel);
+      if (place === undefined) {
+        const schema = schemas.get(channel.schema_hash) ?? this.#sql.schema.get(channel.schema_hash);
+        if (!schema) return { kind: 'gone' };
+        schemas.set(schema.hash, schema);
+        const { source, type, schema_hash } = channel;
+        place = channels.push({ source, type, schema_hash, publisher: channel.publisher || null }) - 1;
+        places.set(row.channel, place);
+      }
+      return { kind: 'point', channel: place, robot_stamp_ms: row.robot_stamp_ms, cdr: row.body };
+    });
+    return { schemas: [...schemas.values()], channels, rows };
+  }
+
+  /**
+   * Gives the file a new identity because an old copy of it came back: the cloud holds sequences that this copy never
+   * gave out. What was in the copy may be at the cloud already and is dropped, counted; what came since is kept.
+   */
+  startOver(newId: string): void {
+    try {
+      this.#db.transaction(() => {
+        for (const part of this.#sql.heldBefore.all(this.#openedBeforeId)) {
+          const source = this.#ledger.sourceOf(part.channel);
+          const bytes = part.bytes + storedBytes(0) * part.rows;
+          this.#countDrop({ source, reason: DropReason.spoolRestored, rows: part.rows, bytes });
+          this.#ledger.add(part.channel, -part.rows, -bytes);
+        }
+        this.#sql.deleteRange.run(0, this.#openedBeforeId - 1);
+        this.#db.exec('DELETE FROM batches; UPDATE lanes SET last_seq = 0');
+        this.#sql.setId.run(newId);
+        this.#ledger.save();
+      })();
+      this.#id = newId;
+    } finally {
+      this.#reload();
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #acknowledge(lane: Lane, seq: number): void {
+    const done = this.#unacked.filter((batch) => batch.lane === lane && batch.firstSeq + batch.rowCount - 1 <= seq);
+    if (done.length === 0) return;
+    for (const batch of done) {
+      for (const part of this.#sql.heldIn.all(batch.firstId, batch.lastId)) {
+        this.#ledger.add(part.channel, -part.rows, -(part.bytes + storedBytes(0) * part.rows));
+      }
+      this.#sql.deleteRange.run(batch.firstId, batch.lastId);
+      this.#sql.deleteBatch.run(lane, batch.firstSeq);
+    }
+    this.#unacked = this.#unacked.filter((batch) => !done.includes(batch));
+  }
+
+  #insert(sample: Sample): void {
+    const channel = this.#ledger.channelFor(sample);
+    const body = sample.kind === 'point' ? sample.cdr : vitalBody(sample);
+    this.#sql.insert.run(this.#nextId, channel, sample.robotStampMs, body);
+    this.#nextId += 1;
+    this.#ledger.add(channel, 1, storedBytes(body.byteLength));
+  }
+
+  #countDrop(drop: DropCount): void {
+    this.#sql.countDrop.run(drop.source, drop.reason, drop.rows, drop.bytes);
+  }
+
+  /** Drops the oldest rows of whichever source holds most, never one that has a sequence. */
+  #dropOver(bytesMax: number): void {
+    let rowsLeft = DROP_ROWS_MAX;
+    const exhausted = new Set<number>();
+    while (this.#ledger.total().bytes > bytesMax && rowsLeft > 0) {
+      const biggest = this.#ledger.biggest(exhausted);
+      if (biggest === null) return;
+      const dropped = this.#dropOldest(biggest.id, this.#ledger.total().bytes - bytesMax, rowsLeft);
+      if (dropped.rows === 0) exhausted.add(biggest.id);
+      else this.#countDrop({ source: biggest.name, reason: DropReason.spoolFull, ...dropped });
+      rowsLeft -= dropped.rows;
+    }
+  }
+
+  #dropOldest(sourceId: number, bytesWanted: number, rowsMax: number): { rows: number; bytes: number } {
+    const victims: { id: number; channel: number; bytes: number }[] = [];
+    let bytes = 0;
+    let from = this.#ledger.oldestHint(sourceId);
+    for (const row of this.#sql.rowsOfSource.iterate(from, sourceId)) {
+      if (bytes >= bytesWanted || victims.length >= rowsMax) break;
+      from = row.id;
+      if (this.#unacked.some((batch) => batch.firstId <= row.id && row.id <= batch.lastId)) continue;
+      victims.push({ id: row.id, channel: row.channel, bytes: storedBytes(row.bytes) });
+      bytes += storedBytes(row.bytes);
+    }
+    for (const victim of victims) {
+      this.#sql.deleteRange.run(victim.id, victim.id);
+      this.#ledger.add(victim.channel, -1, -victim.bytes);
+    }
+    if (this.#unacked.length === 0) this.#ledger.setOldestHint(sourceId, from);
+    return { rows: victims.length, bytes };
+  }
+
+  /** Gives rows of [fromId, toId) that have none yet a place in the lane, as far as the window allows. */
+  #form(lane: Lane, fromId: number, toId: number, work: SpoolWork): BatchRecord[] {
+    const formed: BatchRecord[] = [];
+    let from = fromId;
+    while (from < toId && work.mayForm(lane, this.#unacked)) {
+      const taken = this.#unacked.find((batch) => batch.firstId <= from && from <= batch.lastId);
+      if (taken) {
+        from = taken.lastId + 1;
+        continue;
+      }
+      const gapEnd = Math.min(toId, ...this.#unacked.map((batch) => batch.firstId).filter((id) => id > from));
+      const batch = this.#gather(lane, from, gapEnd);
+      from = batch ? batch.lastId + 1 : gapEnd;
+      if (!batch) continue;
+      this.#lastSeq = { ...this.#lastSeq, [lane]: batch.firstSeq + batch.rowCount - 1 };
+      this.#sql.insertBatch.run({ ...batch });
+      this.#sql.setLastSeq.run(this.#lastSeq[lane], lane);
+      this.#unacked = [...this.#unacked, batch];
+      formed.push(batch);
+    }
+    return formed;
+  }
+
+  #gather(lane: Lane, fromId: number, toId: number): BatchRecord | null {
+    let firstId = 0;
+    let lastId = 0;
+    let rowCount = 0;
+    let bytes = 0;
+    for (const row of this.#sql.sizes.iterate(fromId, toId)) {
+      const size = storedBytes(row.bytes);
+      if (rowCount === BATCH_ROWS_MAX || (rowCount > 0 && bytes + size > BATCH_BYTES_MAX)) break;
+      if (rowCount === 0) firstId = row.id;
+      lastId = row.id;
+      rowCount += 1;
+      bytes += size;
+    }
+    if (rowCount === 0) return null;
+    return { lane, firstSeq: this.#lastSeq[lane] + 1, rowCount, firstId, lastId, bytes };
+  }
+
+  #reload(): void {
+    this.#ledger.reload();
+    this.#unacked = this.#sql.batches.all();
+    for (const { lane, last_seq } of this.#sql.lanes.all()) {
+      this.#lastSeq = { ...this.#lastSeq, [lane]: last_seq };
+    }
+  }
+}
+
+function vitalBody(sample: Extract<Sample, { kind: 'vital' }>): Uint8Array {
+  const { cpu, ram, disk, battery } = sample;
+  return Buffer.from(JSON.stringify({ cpu, ram, disk, battery }));
+}
+
+function vitalRow(robotStampMs: number, body: Uint8Array): DataRow {
+  try {
+    return { kind: 'vital', robot_stamp_ms: robotStampMs, ...JSON.parse(Buffer.from(body).toString()) };
+  } catch {
+    return { kind: 'gone' };
+  }
+}
+
+function prepare(db: Database) {
+  const perChannel = 'SELECT channel, count(*) AS rows, sum(length(body)) AS bytes FROM rows';
+  return {
+    maxId: db.prepare<[], number | null>('SELECT max(id) FROM rows').pluck(),
+    insert: db.prepare('INSERT INTO rows (id, channel, robot_stamp_ms, body) VALUES (?, ?, ?, ?)'),
+    sizes: db.prepare<[number, number], { id: number; bytes: number }>(
+      'SELECT id, length(body) AS bytes FROM rows WHERE id >= ? AND id < ? ORDER BY id',
+    ),
+    rowsOf: db.prepare<[number, number], { channel: number; robot_stamp_ms: number; body: Uint8Array<ArrayBuffer> }>(
+      'SELECT channel, robot_stamp_ms, body FROM rows WHERE id BETWEEN ? AND ? ORDER BY id',
+    ),
+    rowsOfSource: db.prepare<[number, number], { id: number; channel: number; bytes: number }>(
+      `SELECT id, channel, length(body) AS bytes FROM rows
+       WHERE id >= ? AND channel IN (SELECT id FROM channels WHERE source_id = ?) ORDER BY id`,
+    ),
+    heldIn: db.prepare<[number, number], { channel: number; rows: number; bytes: number }>(
+      `${perChannel} WHERE id BETWEEN ? AND ? GROUP BY channel`,
+    ),
+    heldBefore: db.prepare<[number], { channel: number; rows: number; bytes: number }>(
+      `${perChannel} WHERE id < ? GROUP BY channel`,
+    ),
+    deleteRange: db.prepare('DELETE FROM rows WHERE id BETWEEN ? AND ?'),
+    deleteBatch: db.prepare('DELETE FROM batches WHERE lane = ? AND first_seq = ?'),
+    insertBatch: db.prepare(
+      `INSERT INTO batches (lane, first_seq, row_count, first_id, last_id, bytes)
+       VALUES (@lane, @firstSeq, @rowCount, @firstId, @lastId, @bytes)`,
+    ),
+    batches: db.prepare<[], BatchRecord>(
+      `SELECT lane, first_seq AS firstSeq, row_count AS rowCount, first_id AS firstId, last_id AS lastId, bytes
+       FROM batches ORDER BY lane, first_seq`,
+    ),
+    lanes: db.prepare<[], { lane: Lane; last_seq: number }>('SELECT lane, last_seq FROM lanes'),
+    setLastSeq: db.prepare('UPDATE lanes SET last_seq = ? WHERE lane = ?'),
+    schema: db.prepare<[string], SchemaRow>('SELECT hash, type, text FROM schemas WHERE hash = ?'),
+    drops: db.prepare<[], DropCount>('SELECT source, reason, rows, bytes FROM drops ORDER BY source, reason'),
+    countDrop: db.prepare(
+      `INSERT INTO drops (source, reason, rows, bytes) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET rows = rows + excluded.rows, bytes = bytes + excluded.bytes`,
+    ),
+    setId: db.prepare(`UPDATE meta SET value = ? WHERE key = 'id'`),
+  };
+}
