@@ -23,7 +23,7 @@ export interface PointPlace {
 /** A robot's sources that have points; only the one of that name where it is given. */
 export function sourcesWithPoints(db: Db, robotKey: number, name?: string) {
   const all = db.selectFrom('sources').select('key').where('robot_key', '=', robotKey).where('point_count', '>', 0);
-  return (name === undefined ? all : all.where('name', '=', name)).orderBy('key');
+  return name === undefined ? all : all.where('name', '=', name);
 }
 
 /**

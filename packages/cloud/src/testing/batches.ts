@@ -39,7 +39,7 @@ export async function batchOfPoints(points: readonly TestPoint[]): Promise<Batch
   for (const point of points) {
     const schema = await schemaOf(point.type);
     schemas.set(schema.hash, { hash: schema.hash, type: schema.type, text: schema.text });
-    const cdr = point.cdr ?? encodeCdr(schema, fromJson(schema, point.payload, 'payload'));
+    const cdr = new Uint8Array(point.cdr ?? encodeCdr(schema, fromJson(schema, point.payload, 'payload')));
     rows.push({ kind: 'point', channel: channels.length, robot_stamp_ms: point.stampMs, cdr });
     const { source, type, publisher = null } = point;
     channels.push({ source, type, schema_hash: schema.hash, publisher });

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tempDir } from '../testing/cloud.js';
+import { migrate, StoreTooNewError } from './migrate.js';
+import { DataDirInUseError, SERVING_LOCK_FILE, takeServingLock } from './serving-lock.js';
+import { openStore, STORE_FILE } from './store.js';
+
+describe('the store', () => {
+  let dir: ReturnType<typeof tempDir>;
+  beforeEach(() => {
+    dir = tempDir();
+  });
+  afterEach(() => dir.remove());
+
+  const tenant = (name: string) => ({ uuid: name, name, created_at_ms: 1 });
+  const names = async (store: ReturnType<typeof openStore>) =>
+    (await store.db.selectFrom('tenants').select('name').orderBy('key').execute()).map((row) => row.name);
+
+  it('keeps what was committed over a reopening', async () => {
+    const first = openStore({ dataDir: dir.path, nowMs: 1 });
+    await first.db.insertInto('tenants').values(tenant('one')).execute();
+    await first.close();
+    const second = openStore({ dataDir: dir.path, nowMs: 2 });
+    expect(await names(second)).toEqual(['one']);
+    await second.close();
+  });
+
+  it('writes through: WAL, synchronous=FULL, foreign keys on', async () => {
+    const store = openStore({ dataDir: dir.path, nowMs: 1 });
+    const settings = await store.exclusive((raw) =>
+      ['journal_mode', 'synchronous', 'foreign_keys'].map((name) => raw.pragma(name, { simple: true })),
+    );
+    expect(settings).toEqual(['wal', 2, 1]);
+    await store.close();
+  });
+
+  it('refuses a store of a newer release, and leaves it alone', async () => {
+    await openStore({ dataDir: dir.path, nowMs: 1 }).close();
+    const raw = new Sqlite(join(dir.path, STORE_FILE));
+    raw.exec(`INSERT INTO schema_versions VALUES (99, 'from the future', 1)`);
+    raw.close();
+    expect(() => openStore({ dataDir: dir.path, nowMs: 1 })).toThrow(StoreTooNewError);
+  });
+
+  it('goes on with a migration where a crash or a failure left it', () => {
+    const raw = new Sqlite(join(dir.path, 'migrating.db'));
+    const one = { version: 1, name: 'one', sql: 'CREATE TABLE a (x INTEGER) STRICT' };
+    const broken = { version: 2, name: 'two', sql: 'CREATE TABLE b (x INTEGER) STRICT; CREATE TABLE a (y)' };
+    expect(() => migrate(raw, 1, [one, broken])).toThrow(/already exists/);
+    const tables = () =>
+      raw.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('a', 'b') ORDER BY 1`).pluck().all();
+    expect(tables()).toEqual(['a']);
+    migrate(raw, 2, [one, { ...broken, sql: 'CREATE TABLE b (x INTEGER) STRICT' }]);
+    migrate(raw, 3, [one, { ...broken, sql: 'would fail if it ran again' }]);
+    expect(tables()).toEqual(['a', 'b']);
+    expect(raw.prepare('SELECT version, applied_at_ms AS at FROM schema_versions').all()).toEqual([
+      { version: 1, at: 1 },
+      { version: 2, at: 2 },
+    ]);
+    raw.close();
+  });
+
+  it('never runs the ingest path inside someone else’s transaction', async () => {
+    const store = openStore({ dataDir: dir.path, nowMs: 1 });
+    const order: string[] = [];
+    const transaction = store.db.transaction().execute(async (tx) => {
+      await tx.insertInto('tenants').values(tenant('one')).execute();
+      // Turns of the event loop in which a second connection would wait for this one, for ever.
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      order.push('transaction');
+    });
+    const exclusive = store.exclusive((raw) => {
+      order.push(raw.inTransaction ? 'inside' : 'exclusive');
+    });
+    await Promise.all([transaction, exclusive]);
+    expect(order).toEqual(['transaction', 'exclusive']);
+    await store.close();
+  });
+
+  it('takes turns with another process that writes', async () => {
+    const serving = openStore({ dataDir: dir.path, nowMs: 1 });
+    const command = openStore({ dataDir: dir.path, nowMs: 1 });
+    await serving.db.transaction().execute(async (tx) => {
+      // A reader that turned writer would fail here with SQLITE_BUSY_SNAPSHOT, had the other written in between.
+      await tx.selectFrom('tenants').selectAll().execute();
+      await tx.insertInto('tenants').values(tenant('serving')).execute();
+    });
+    await command.db.insertInto('tenants').values(tenant('command')).execute();
+    expect(await names(serving)).toEqual(['serving', 'command']);
+    await serving.close();
+    await command.close();
+  });
+});
+
+describe('the serving lock', () => {
+  let dir: ReturnType<typeof tempDir>;
+  beforeEach(() => {
+    dir = tempDir();
+  });
+  afterEach(() => dir.remove());
+
+  it('is held by one at a time, and given back', () => {
+    const release = takeServingLock(dir.path);
+    expect(() => takeServingLock(dir.path)).toThrow(DataDirInUseError);
+    release();
+    takeServingLock(dir.path)();
+  });
+
+  it('does not keep commands from the store', async () => {
+    const release = takeServingLock(dir.path);
+    await openStore({ dataDir: dir.path, nowMs: 1 }).close();
+    release();
+  });
+
+  it('ends with the process that held it, also by kill -9', async () => {
+    const script = `
+      const Sqlite = require('better-sqlite3');
+      const file = new Sqlite(process.argv[1]);
+      file.exec('BEGIN EXCLUSIVE');
+      process.send('locked');
+      setInterval(() => {}, 1000);
+    `;
+    const file = join(dir.path, SERVING_LOCK_FILE);
+    const child = spawn(process.execPath, ['-e', script, file], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    await once(child, 'message');
+    expect(() => takeServingLock(dir.path)).toThrow(DataDirInUseError);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    takeServingLock(dir.path)();
+  });
+});
