@@ -1,5 +1,6 @@
+import type { RosMessage } from '@drover/shared/ros/values';
 import { UnknownTypeError } from '../../graph.js';
-import { type NodeLogger, type NodePublisher, type RosNode, rosTime } from '../ros-node.js';
+import { type NodeLogger, type RosNode, rosTime } from '../ros-node.js';
 import { Battery } from './battery.js';
 import { diagnosticStatus } from './diagnostics.js';
 import { fibonacci } from './fibonacci.js';
@@ -10,6 +11,9 @@ import { covariance, noise } from './noise.js';
 /** The types under which /fibonacci is served, those of them that the graph has. */
 const FIBONACCI_TYPES = ['example_interfaces/action/Fibonacci', 'test_msgs/action/Fibonacci'] as const;
 
+const STEP_MS = 50;
+const FAST_MS = 20;
+const HEALTH_MS = 1000;
 const IGNORED_WARNING_MS = 5000;
 const REPORT_MS = 10_000;
 
@@ -31,8 +35,8 @@ export async function startRobot(node: RosNode, random: () => number): Promise<v
   const battery = new Battery();
   await driveByCommand(node, motion, log);
   await publishMotion(node, motion, random);
+  await publishFast(node, motion, random);
   await publishHealth(node, motion, battery);
-  await publishCounter(node);
   await serve(node, motion, log);
   node.every(REPORT_MS, () => {
     const { x, y } = motion.pose;
@@ -52,67 +56,74 @@ async function driveByCommand(node: RosNode, motion: Motion, log: NodeLogger): P
   });
 }
 
+/** Drives, and tells where to: odometry at each step, a scan at every other. */
 async function publishMotion(node: RosNode, motion: Motion, random: () => number): Promise<void> {
-  const header = (frame_id: string) => ({ stamp: rosTime(node.now()), frame_id });
   const odom = await node.publisher('/odom', 'nav_msgs/msg/Odometry');
-  node.every(50, (elapsedMs) => {
-    motion.advance(elapsedMs);
-    if (!odom.isHeard) return;
-    const { x, y, yaw } = motion.pose;
-    odom.publish({
-      header: header('odom'),
-      child_frame_id: 'base_link',
-      pose: { pose: { position: { x, y, z: 0 }, orientation: quaternion(yaw) }, covariance: POSE_COVARIANCE },
-      twist: {
-        twist: { linear: { x: motion.linear, y: 0, z: 0 }, angular: { x: 0, y: 0, z: motion.angular } },
-        covariance: TWIST_COVARIANCE,
-      },
-    });
-  });
   const scan = await node.publisher('/scan', 'sensor_msgs/msg/LaserScan');
-  node.every(100, () => {
-    if (scan.isHeard) scan.publish({ header: header('laser'), ...laserScan(motion.pose, random) });
+  let steps = 0;
+  node.every(STEP_MS, (elapsedMs) => {
+    motion.advance(elapsedMs);
+    steps += 1;
+    if (odom.isHeard) odom.publish({ header: header(node, 'odom'), child_frame_id: 'base_link', ...odometry(motion) });
+    if (steps % 2 === 0 && scan.isHeard) {
+      scan.publish({ header: header(node, 'laser'), ...laserScan(motion.pose, random) });
+    }
   });
+}
+
+function odometry(motion: Motion): RosMessage {
+  const { x, y, yaw } = motion.pose;
+  return {
+    pose: { pose: { position: { x, y, z: 0 }, orientation: quaternion(yaw) }, covariance: POSE_COVARIANCE },
+    twist: {
+      twist: { linear: { x: motion.linear, y: 0, z: 0 }, angular: { x: 0, y: 0, z: motion.angular } },
+      covariance: TWIST_COVARIANCE,
+    },
+  };
+}
+
+/** The two fast ones, from one timer. */
+async function publishFast(node: RosNode, motion: Motion, random: () => number): Promise<void> {
+  const counter = await node.publisher('/counter', 'std_msgs/msg/Int64');
   const imu = await node.publisher('/imu', 'sensor_msgs/msg/Imu');
-  node.every(20, () => {
-    if (!imu.isHeard) return;
-    const vector = (deviation: number, z: number) => ({
-      x: noise(random, deviation),
-      y: noise(random, deviation),
-      z: z + noise(random, deviation),
-    });
-    imu.publish({
-      header: header('imu_link'),
-      orientation: quaternion(motion.pose.yaw),
-      orientation_covariance: ORIENTATION_COVARIANCE,
-      angular_velocity: vector(0.02, motion.angular),
-      angular_velocity_covariance: ANGULAR_COVARIANCE,
-      linear_acceleration: vector(0.04, GRAVITY),
-      linear_acceleration_covariance: ACCELERATION_COVARIANCE,
-    });
+  let count = 0n;
+  node.every(FAST_MS, () => {
+    // Counts heard or not: a gap in what was collected shows as a gap in the numbers.
+    count += 1n;
+    if (counter.isHeard) counter.publish({ data: count });
+    if (imu.isHeard) imu.publish({ header: header(node, 'imu_link'), ...inertia(motion, random) });
   });
+}
+
+function inertia(motion: Motion, random: () => number): RosMessage {
+  const vector = (deviation: number, z: number) => ({
+    x: noise(random, deviation),
+    y: noise(random, deviation),
+    z: z + noise(random, deviation),
+  });
+  return {
+    orientation: quaternion(motion.pose.yaw),
+    orientation_covariance: ORIENTATION_COVARIANCE,
+    angular_velocity: vector(0.02, motion.angular),
+    angular_velocity_covariance: ANGULAR_COVARIANCE,
+    linear_acceleration: vector(0.04, GRAVITY),
+    linear_acceleration_covariance: ACCELERATION_COVARIANCE,
+  };
+}
+
+function header(node: RosNode, frame_id: string): RosMessage {
+  return { stamp: rosTime(node.now()), frame_id };
 }
 
 async function publishHealth(node: RosNode, motion: Motion, battery: Battery): Promise<void> {
   const state = await node.publisher('/battery_state', 'sensor_msgs/msg/BatteryState');
   const diagnostics = await node.publisher('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray');
-  node.every(1000, (elapsedMs) => {
+  node.every(HEALTH_MS, (elapsedMs) => {
     battery.advance(elapsedMs, motion.linear);
-    const stamp = rosTime(node.now());
-    if (state.isHeard) state.publish({ header: { stamp, frame_id: 'base_link' }, ...battery.state() });
+    if (state.isHeard) state.publish({ header: header(node, 'base_link'), ...battery.state() });
     if (diagnostics.isHeard) {
-      diagnostics.publish({ header: { stamp, frame_id: '' }, status: diagnosticStatus(motion, battery) });
+      diagnostics.publish({ header: header(node, ''), status: diagnosticStatus(motion, battery) });
     }
-  });
-}
-
-/** Counts each tick, heard or not: a gap in what was collected shows as a gap in the numbers. */
-async function publishCounter(node: RosNode): Promise<void> {
-  const counter: NodePublisher = await node.publisher('/counter', 'std_msgs/msg/Int64');
-  let count = 0n;
-  node.every(20, () => {
-    count += 1n;
-    if (counter.isHeard) counter.publish({ data: count });
   });
 }
 
