@@ -44,9 +44,9 @@ it('keeps the best of the last eight and forgets it when it is the ninth', () =>
     () => 0,
   );
   clock.add(exchange(0, 500, 1, 1));
-  for (let i = 1; i < 8; i += 1) clock.add(exchange((now = i * 10), 500, 100, 100));
+  for (now = 10; now < 80; now += 10) clock.add(exchange(now, 500, 100, 100));
   expect(clock.cloudNow()?.uncertaintyMs).toBeLessThan(2);
-  clock.add(exchange((now = 90), 500, 100, 100));
+  clock.add(exchange(now, 500, 100, 100));
   expect(clock.cloudNow()?.uncertaintyMs).toBeGreaterThan(99);
 });
 

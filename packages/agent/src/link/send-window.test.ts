@@ -79,7 +79,8 @@ it('never closes for good: a closed window has its mark under way', () => {
     window.sent(700);
     const mark = window.markDue(now);
     if (!window.isOpen) expect(mark).not.toBeNull();
-    if (mark !== null) window.arrived(mark, (now += 50));
+    now += 50;
+    if (mark !== null) window.arrived(mark, now);
     expect(window.isOpen).toBe(true);
     expect(window.bytes).toBeLessThanOrEqual(WINDOW_BYTES_MAX);
   }

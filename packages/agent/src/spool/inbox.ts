@@ -105,8 +105,11 @@ export class Inbox {
   finish(outcomes: readonly CommandOutcome[]): void {
     this.#db.transaction(() => {
       for (const outcome of outcomes) {
+        const { uuid, finished_robot_ms: atMs } = outcome;
         const text = JSON.stringify(outcome);
-        this.#sql.finish.run(outcome.uuid, outcome.finished_robot_ms, text, outcome.finished_robot_ms);
+        // No upsert: its insert would use up a number even where it ends as an update.
+        if (this.#sql.find.get(uuid)) this.#sql.finish.run(text, atMs, uuid);
+        else this.#sql.insertDone.run(uuid, atMs, text, atMs);
       }
     })();
   }
@@ -180,10 +183,11 @@ function prepare(db: Database) {
     take: db.prepare('INSERT INTO commands (uuid, state, body, goal_id, taken_at_ms) VALUES (?, ?, ?, ?, ?)'),
     start: db.prepare(`UPDATE commands SET state = 'running', goal_id = ? WHERE uuid = ? AND state = 'waiting'`),
     finish: db.prepare(
-      `INSERT INTO commands (uuid, state, taken_at_ms, outcome, finished_at_ms) VALUES (?, 'done', ?, ?, ?)
-       ON CONFLICT (uuid) DO UPDATE
-       SET state = 'done', body = NULL, outcome = excluded.outcome, finished_at_ms = excluded.finished_at_ms
-       WHERE state <> 'done'`,
+      `UPDATE commands SET state = 'done', body = NULL, outcome = ?, finished_at_ms = ?
+       WHERE uuid = ? AND state <> 'done'`,
+    ),
+    insertDone: db.prepare(
+      `INSERT INTO commands (uuid, state, taken_at_ms, outcome, finished_at_ms) VALUES (?, 'done', ?, ?, ?)`,
     ),
     delivered: db.prepare('UPDATE commands SET delivered = 1 WHERE uuid = ?'),
     undelivered: db.prepare<[number, number], { seq: number; outcome: string }>(

@@ -55,8 +55,8 @@ export class SourceLedger {
     this.reload();
   }
 
-  total(): { readonly rows: number; readonly bytes: number } {
-    return this.#total;
+  total(): { rows: number; bytes: number } {
+    return { ...this.#total };
   }
 
   channel(id: number): Channel | undefined {

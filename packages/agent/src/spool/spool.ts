@@ -84,6 +84,11 @@ export class Spool {
   /** Takes one sample; on disk within COMMIT_INTERVAL_MS. Never throws, never blocks on the disk. */
   append(sample: Sample): void {
     if (this.#closed) return;
+    if (!isSound(sample)) {
+      // A defect of ours. The file would refuse it, and with it every commit that holds it.
+      this.#options.log.error({ source: sourceOf(sample) }, 'a sample with a value that is no number; left out');
+      return;
+    }
     this.#buffer.push(sample);
     this.#bufferBytes += sampleBytes(sample);
     this.#boundBuffer();
@@ -231,4 +236,9 @@ export class Spool {
       this.countDrop(sourceOf(oldest), Reason.diskRefused, 1, sampleBytes(oldest));
     }
   }
+}
+
+function isSound(sample: Sample): boolean {
+  const numbers = sample.kind === 'vital' ? [sample.cpu, sample.ram, sample.disk, sample.battery] : [];
+  return [sample.robotStampMs, ...numbers].every(Number.isFinite);
 }

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { executed, freshUuid, silent, tempDataDir, topicCommand } from './fixture.js';
+import { openInbox } from './open.js';
+
+const DAY_MS = 24 * 3600 * 1000;
+
+function open(dataDir: string) {
+  const options = { newId: freshUuid, now: Date.now, monotonicNow: () => performance.now(), log: silent };
+  return openInbox({ ...options, dataDir }).inbox;
+}
+
+describe('the inbox', () => {
+  it('numbers commands, remembers them across a restart, and never gives a number twice', () => {
+    const dir = tempDataDir();
+    const inbox = open(dir);
+    const [a, b] = [topicCommand(), topicCommand()];
+    const take = (command: typeof a) => ({ command, running: false, goalId: null });
+    expect(inbox.take([take(a), take(b)], 1)).toEqual([1, 2]);
+    inbox.finish([executed(b.uuid, { finished_robot_ms: 0 })]);
+    inbox.delivered([b.uuid]);
+    inbox.close();
+    const again = open(dir);
+    expect(again.id).toBe(inbox.id);
+    expect(again.find(a.uuid)).toEqual({ seq: 1, state: 'waiting' });
+    expect(again.prune(31 * DAY_MS)).toBe(1);
+    expect(again.find(b.uuid)).toBeNull();
+    expect(again.take([take(topicCommand())], 1)).toEqual([3]);
+    expect(again.lastSeq()).toBe(3);
+  });
+
+  it('refuses a uuid it has, changing nothing', () => {
+    const inbox = open(tempDataDir());
+    const command = topicCommand();
+    const take = { command, running: true, goalId: null };
+    inbox.take([take], 1);
+    expect(() => inbox.take([{ ...take, command: topicCommand() }, take], 1)).toThrow();
+    expect(inbox.lastSeq()).toBe(1);
+  });
+
+  it('keeps the first outcome of a command', () => {
+    const inbox = open(tempDataDir());
+    const command = topicCommand();
+    inbox.take([{ command, running: true, goalId: null }], 1);
+    inbox.finish([executed(command.uuid)]);
+    inbox.finish([executed(command.uuid, { state: 'error', error_code: 'timeout' })]);
+    expect(inbox.find(command.uuid)).toMatchObject({ state: 'done', outcome: { state: 'executed' } });
+  });
+
+  it('tells undelivered outcomes in order until they are delivered, however old they are', () => {
+    const inbox = open(tempDataDir());
+    const uuids = [1, 2, 3].map(() => freshUuid());
+    for (const uuid of uuids) inbox.finish([executed(uuid, { finished_robot_ms: 0 })]);
+    expect(inbox.undelivered(0, 2).map((entry) => entry.outcome.uuid)).toEqual(uuids.slice(0, 2));
+    expect(inbox.undelivered(2, 2).map((entry) => entry.outcome.uuid)).toEqual(uuids.slice(2));
+    inbox.delivered([uuids[1] ?? '']);
+    inbox.prune(1000 * DAY_MS);
+    expect(inbox.undelivered(0, 9).map((entry) => entry.outcome.uuid)).toEqual([uuids[0], uuids[2]]);
+  });
+
+  it('after a restart ends what was running as outcome_unknown and returns what waited, in order', () => {
+    const dir = tempDataDir();
+    const inbox = open(dir);
+    const [ran, first, second, started] = [topicCommand(), topicCommand(), topicCommand(), topicCommand()];
+    inbox.take([{ command: ran, running: true, goalId: null }], 1);
+    const waiting = [first, second, started].map((command) => ({ command, running: false, goalId: null }));
+    inbox.take(waiting, 1);
+    inbox.start(started.uuid, 'ab'.repeat(16));
+    inbox.close();
+    const again = open(dir);
+    const found = again.recover(5_000);
+    expect(found.waiting.map((entry) => entry.command)).toEqual([first, second]);
+    expect(found.unknown).toEqual([ran.uuid, started.uuid]);
+    expect(again.find(ran.uuid)).toMatchObject({
+      outcome: { error_code: 'outcome_unknown', finished_robot_ms: 5_000 },
+    });
+    expect(again.recover(6_000).unknown).toEqual([]);
+  });
+
+  it('sets a corrupt file aside and begins a new one under a new id', () => {
+    const dir = tempDataDir();
+    writeFileSync(join(dir, 'inbox.db'), Buffer.alloc(8192, 7));
+    expect(open(dir).lastSeq()).toBe(0);
+    expect(readdirSync(dir).some((name) => name.startsWith('inbox.db.corrupt-'))).toBe(true);
+  });
+
+  it('has on disk whatever take() returned from, when killed right after', async () => {
+    const dataDir = tempDataDir();
+    const script = fileURLToPath(new URL('../../dist/spool/crash-taker.fixture.js', import.meta.url));
+    const uuid = freshUuid();
+    const taker = spawn(process.execPath, [script, dataDir, uuid], { stdio: ['ignore', 'ignore', 'inherit'] });
+    const [, signal] = await once(taker, 'exit');
+    expect(signal).toBe('SIGKILL');
+    const inbox = open(dataDir);
+    expect(inbox.find(uuid)).toEqual({ seq: 1, state: 'running' });
+    inbox.recover(1);
+    expect(inbox.find(uuid)).toMatchObject({ state: 'done', outcome: { error_code: 'outcome_unknown' } });
+  });
+});

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { openStoreFile, type StoreFileOptions, setAside } from '../disk/store-file.js';
+import { INBOX_MIGRATIONS, Inbox } from './inbox.js';
+import { SPOOL_MIGRATIONS } from './schema.js';
+import { Spool } from './spool.js';
+import { SpoolStore } from './store.js';
+
+export interface OpenOptions {
+  readonly dataDir: string;
+  readonly newId: () => string;
+  /** Wall clock, for names of files set aside. */
+  readonly now: () => number;
+  readonly monotonicNow: () => number;
+  readonly log: Logger;
+}
+
+/** Opens the spool of a data directory, new where there is none. @throws SQLite's error where the disk refuses. */
+export function openSpool(options: OpenOptions & { readonly bytesMax: number }): Spool {
+  const file: StoreFileOptions = {
+    ...options,
+    path: join(options.dataDir, 'spool.db'),
+    migrations: SPOOL_MIGRATIONS,
+    log: options.log.child({ part: 'spool' }),
+  };
+  return new Spool({
+    ...options,
+    log: file.log,
+    open: () => new SpoolStore(openStoreFile(file)),
+    setAside: (why, detail) => setAside(file, why, detail),
+  });
+}
+
+/** Opens the command inbox of a data directory, new where there is none. @throws as openSpool. */
+export function openInbox(options: OpenOptions): { inbox: Inbox; setAside: (why: string, detail: string) => void } {
+  const file: StoreFileOptions = {
+    ...options,
+    path: join(options.dataDir, 'inbox.db'),
+    migrations: INBOX_MIGRATIONS,
+    log: options.log.child({ part: 'inbox' }),
+  };
+  return { inbox: new Inbox(openStoreFile(file)), setAside: (why, detail) => setAside(file, why, detail) };
+}

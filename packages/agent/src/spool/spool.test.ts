@@ -1,0 +1,231 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Batch } from '@drover/shared/link/batch';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
+import { openSpool } from './open.js';
+import { BUFFER_BYTES_MAX, COMMIT_INTERVAL_MS, type Spool } from './spool.js';
+import { Uploader } from './uploader.js';
+
+const NOTHING = { live: 0, backfill: 0 };
+
+function open(dataDir: string, overrides: { bytesMax?: number; monotonicNow?: () => number } = {}) {
+  const monotonicNow = overrides.monotonicNow ?? (() => performance.now());
+  const common = { newId: freshUuid, now: Date.now, monotonicNow, log: silent };
+  const spool = openSpool({ ...common, dataDir, bytesMax: 1e9, ...overrides });
+  const uploader = new Uploader({ spool, clockOffset: () => null, monotonicNow, log: silent });
+  onTestFinished(() => {
+    uploader.stop();
+    spool.close();
+  });
+  return { spool, uploader };
+}
+
+/** A cloud that keeps batches and, unless told not to, acknowledges them. */
+function cloud(spool: Spool, uploader: () => Uploader, acknowledges = true) {
+  const batches: Batch[] = [];
+  let wake = () => {};
+  return {
+    batches,
+    send(batch: Batch) {
+      batches.push(batch);
+      wake();
+      if (!acknowledges) return;
+      const { lane, first_seq, rows, spool_id } = batch;
+      queueMicrotask(() => uploader().acknowledged({ spool_id, lane, seq: first_seq + rows.length - 1 }));
+    },
+    async until(condition: (numbers: (number | null)[]) => boolean) {
+      while (!condition(batches.flatMap(numbersOf))) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return batches.flatMap(numbersOf);
+    },
+    spool,
+  };
+}
+
+describe('uploading', () => {
+  it('brings what is appended to the cloud, in order, and removes it once acknowledged', async () => {
+    const { spool, uploader } = open(tempDataDir());
+    const receiver = cloud(spool, () => uploader);
+    uploader.open(receiver, NOTHING);
+    for (let n = 1; n <= 5; n += 1) spool.append(point(n));
+    expect(await receiver.until((numbers) => numbers.length === 5)).toEqual([1, 2, 3, 4, 5]);
+    while (spool.store.held().rows > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(receiver.batches[0]).toMatchObject({ lane: 'live', first_seq: 1, spool_id: spool.id, clock: null });
+  });
+
+  it('sends again, unchanged, what was not acknowledged, and leaves out what the cloud says it has', async () => {
+    const dir = tempDataDir();
+    const first = open(dir);
+    const deaf = cloud(first.spool, () => first.uploader, false);
+    first.uploader.open(deaf, NOTHING);
+    first.spool.append(point(1));
+    await deaf.until((numbers) => numbers.length === 1);
+    first.spool.append(point(2));
+    await deaf.until((numbers) => numbers.length === 2);
+    first.uploader.stop();
+    first.spool.close();
+    const second = open(dir);
+    const receiver = cloud(second.spool, () => second.uploader);
+    second.uploader.open(receiver, { live: 1, backfill: 0 });
+    await receiver.until((numbers) => numbers.length === 1);
+    // The schema comes along again: the cloud may not have had the batch that brought it.
+    expect(receiver.batches).toEqual([{ ...deaf.batches[1], schemas: deaf.batches[0]?.schemas }]);
+  });
+
+  it('gives what waited through an outage to the backfill lane, and what was fresh at the reconnect to live', async () => {
+    let now = 0;
+    const { spool, uploader } = open(tempDataDir(), { monotonicNow: () => now });
+    const committed = async (rows: number) => {
+      while (spool.store.held().rows < rows) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    spool.append(point(1));
+    await committed(1);
+    now += 5_000;
+    // A session that comes and goes.
+    uploader.open(
+      cloud(spool, () => uploader, false),
+      NOTHING,
+    );
+    uploader.close();
+    now += 15_000;
+    spool.append(point(2));
+    now += 1_000;
+    await committed(2);
+    const receiver = cloud(spool, () => uploader);
+    uploader.open(receiver, NOTHING);
+    await receiver.until((numbers) => numbers.length === 2);
+    expect(receiver.batches.map((batch) => [batch.lane, numbersOf(batch)])).toEqual([
+      ['live', [2]],
+      ['backfill', [1]],
+    ]);
+  });
+
+  it('keeps to its window while nothing is acknowledged, and sends a schema once a session', async () => {
+    const { spool, uploader } = open(tempDataDir());
+    const deaf = cloud(spool, () => uploader, false);
+    uploader.open(deaf, NOTHING);
+    for (let n = 1; n <= 40; n += 1) spool.append(point(n, { bytes: 200_000 }));
+    await deaf.until((numbers) => numbers.length >= 4);
+    await new Promise((resolve) => setTimeout(resolve, 3 * COMMIT_INTERVAL_MS));
+    expect(deaf.batches).toHaveLength(4);
+    expect(deaf.batches.map((batch) => batch.schemas.length)).toEqual([1, 0, 0, 0]);
+    const { batches } = deaf;
+    uploader.acknowledged({ spool_id: spool.id, lane: 'live', seq: batches[0]?.first_seq ?? 0 });
+    await deaf.until(() => batches.length === 5);
+  });
+
+  it('ignores an acknowledgement for another spool', async () => {
+    const { spool, uploader } = open(tempDataDir());
+    const deaf = cloud(spool, () => uploader, false);
+    uploader.open(deaf, NOTHING);
+    spool.append(point(1));
+    await deaf.until((numbers) => numbers.length === 1);
+    uploader.acknowledged({ spool_id: freshUuid(), lane: 'live', seq: 1 });
+    spool.append(point(2));
+    await deaf.until((numbers) => numbers.length === 2);
+    expect(spool.store.held().rows).toBe(2);
+  });
+});
+
+describe('identity', () => {
+  it("sets another robot's data aside and says hello anew", () => {
+    const dir = tempDataDir();
+    const { spool } = open(dir);
+    expect(spool.claim('robot-1', NOTHING)).toBe('ours');
+    const id = spool.id;
+    spool.append(point(1));
+    expect(spool.claim('robot-2', NOTHING)).toBe('changed');
+    expect(spool.id).not.toBe(id);
+    expect(spool.claim('robot-2', NOTHING)).toBe('ours');
+    expect(readdirSync(dir).some((name) => name.startsWith('spool.db.other-robot-'))).toBe(true);
+  });
+
+  it('takes a new id where the cloud holds more than this copy ever gave out', () => {
+    const { spool } = open(tempDataDir());
+    const id = spool.id;
+    expect(spool.claim('robot-1', { live: 7, backfill: 0 })).toBe('changed');
+    expect(spool.id).not.toBe(id);
+  });
+
+  it('sets a corrupt file aside and begins a new one', () => {
+    const dir = tempDataDir();
+    writeFileSync(join(dir, 'spool.db'), 'this is no database, whatever its name says'.repeat(200));
+    const { spool } = open(dir);
+    expect(spool.store.held().rows).toBe(0);
+    expect(readdirSync(dir).some((name) => name.startsWith('spool.db.corrupt-'))).toBe(true);
+  });
+});
+
+describe('a disk that refuses', () => {
+  it('keeps samples in memory, and they arrive once it takes writes again', async () => {
+    const { spool, uploader } = open(tempDataDir());
+    const receiver = cloud(spool, () => uploader);
+    uploader.open(receiver, NOTHING);
+    const { store } = spool;
+    const commit = store.commit.bind(store);
+    let refused = 0;
+    store.commit = () => {
+      refused += 1;
+      if (refused === 2) store.commit = commit;
+      throw new RangeError('no space');
+    };
+    spool.append(point(1));
+    expect(await receiver.until((numbers) => numbers.length === 1)).toEqual([1]);
+    expect(refused).toBe(2);
+  });
+
+  it('drops the oldest past the bound in memory, counted', () => {
+    const dir = tempDataDir();
+    const { spool } = open(dir);
+    const drop = Math.ceil((30 * 2 ** 20 - BUFFER_BYTES_MAX) / 2 ** 20) + 1;
+    for (let n = 1; n <= 30; n += 1) spool.append(point(n, { bytes: 2 ** 20 }));
+    spool.close();
+    const again = open(dir).spool;
+    expect(again.store.drops()).toMatchObject([{ source: '/counter', reason: 'disk_refused', rows: drop }]);
+    expect(again.store.held().rows).toBe(30 - drop);
+  });
+
+  it('never takes a sample whose numbers are none', () => {
+    const { spool } = open(tempDataDir());
+    spool.append(point(1, { robotStampMs: Number.NaN }));
+    spool.append(point(2));
+    const { store } = spool;
+    const seen: number[] = [];
+    const commit = store.commit.bind(store);
+    store.commit = (work) => {
+      seen.push(work.samples.length);
+      return commit(work);
+    };
+    spool.close();
+    expect(seen).toEqual([1]);
+  });
+});
+
+it('loses at most 250 ms of samples to a kill -9', async () => {
+  const dataDir = tempDataDir();
+  const script = fileURLToPath(new URL('../../dist/spool/crash-writer.fixture.js', import.meta.url));
+  const writer = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const appended = new Map<number, number>();
+  for await (const line of createInterface({ input: writer.stdout })) {
+    const [n = 0, atMs = 0] = line.split(' ').map(Number);
+    appended.set(n, atMs);
+    if (n === 200) writer.kill('SIGKILL');
+  }
+  if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit');
+  const { spool, uploader } = open(dataDir);
+  const receiver = cloud(spool, () => uploader);
+  uploader.open(receiver, NOTHING);
+  const kept = await receiver.until((numbers) => numbers.length > 0 && spool.store.unacked.length > 0);
+  const last = appended.size;
+  const lastKept = Math.max(...kept.map((n) => n ?? 0));
+  expect(kept).toEqual(Array.from({ length: lastKept }, (_, i) => i + 1));
+  expect((appended.get(last) ?? 0) - (appended.get(lastKept) ?? 0)).toBeLessThanOrEqual(250);
+});
