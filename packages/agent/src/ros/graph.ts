@@ -30,10 +30,16 @@ export interface RosGraph {
    */
   publish(request: PublishRequest): Promise<{ matchedSubscribers: number }>;
 
-  /** Calls a service. @throws NotReadyError | RosTimeoutError | UnknownTypeError */
+  /**
+   * Calls a service. Rejects with the signal's reason where that aborts it.
+   * @throws NotReadyError | RosTimeoutError | UnknownTypeError | RosError
+   */
   call(request: CallRequest): Promise<RosMessage>;
 
-  /** Sends a goal and returns once it is accepted. @throws NotReadyError | GoalRejectedError | RosTimeoutError */
+  /**
+   * Sends a goal and returns once it is accepted. One that is accepted after the timeout is cancelled.
+   * @throws NotReadyError | GoalRejectedError | RosTimeoutError | UnknownTypeError | RosError
+   */
   sendGoal(request: GoalRequest): Promise<GoalHandle>;
 
   /**
@@ -79,9 +85,12 @@ export interface GoalRequest {
 }
 
 export interface GoalHandle {
-  /** Settles when the goal ends; rejects with GraphStoppedError, or where the server is gone for good. */
+  /** Settles when the goal ends; rejects with GraphStoppedError, or with ServerGoneError where the server is gone for good. */
   readonly result: Promise<{ status: 'succeeded' | 'canceled' | 'aborted'; result: RosMessage }>;
-  /** Asks the server to cancel; the end still comes through `result`. Resolves with whether the server agreed. */
+  /**
+   * Asks the server to cancel; the end still comes through `result`. Resolves with whether the server agreed.
+   * @throws RosTimeoutError | GraphStoppedError
+   */
   cancel(): Promise<boolean>;
 }
 
@@ -148,6 +157,17 @@ export class GoalRejectedError extends Error {
   override readonly name = 'GoalRejectedError';
   constructor(readonly action: string) {
     super(`the server at ${action} rejected the goal`);
+  }
+}
+
+/**
+ * The action server that accepted the goal is gone, or is a new one that does not know it: how the goal ended can't be
+ * found out any more.
+ */
+export class ServerGoneError extends Error {
+  override readonly name = 'ServerGoneError';
+  constructor(readonly action: string) {
+    super(`the server at ${action} is gone, and with it how the goal ended`);
   }
 }
 

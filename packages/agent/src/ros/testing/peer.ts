@@ -19,7 +19,7 @@ export interface GraphPeer {
    */
   serveFibonacci(name: string, options?: { stepMs?: number }): Promise<void>;
   /** Logs through the peer's node logger, so that a record appears on /rosout. */
-  log(level: PeerLogLevel, text: string): Promise<void>;
+  log(level: PeerLogLevel, text: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 

@@ -1,0 +1,104 @@
+import { decodeCdr, encodeCdr, hasWideStrings } from '@drover/shared/ros/cdr';
+import type { RosMessage } from '@drover/shared/ros/values';
+import { type CallRequest, NotReadyError, RosError, RosTimeoutError } from '../graph.js';
+import type { RclClient } from './api.js';
+import { type CdrService, cdrService, Unread } from './cdr-types.js';
+import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
+import type { Definitions } from './definitions.js';
+import { Kept } from './kept.js';
+import { abortable, waitUntil, withDeadline } from './waiting.js';
+
+interface ServiceClient {
+  readonly client: RclClient;
+  readonly service: CdrService;
+  /** Calls under way; it is not let go before they have ended. */
+  calls: number;
+}
+
+/** The services called. A client is kept after its first call, so that only that one waits for discovery. */
+export class ServiceClients {
+  readonly #connection: Connection;
+  readonly #definitions: Definitions;
+  readonly #kept: Kept<ServiceClient>;
+
+  constructor(connection: Connection, definitions: Definitions) {
+    this.#connection = connection;
+    this.#definitions = definitions;
+    this.#kept = new Kept({
+      max: KEPT_MAX,
+      idleMs: IDLE_MS,
+      now: connection.now,
+      mayGo: ({ calls }) => calls === 0,
+      letGo: ({ client }) => connection.node.destroyClient(client),
+    });
+  }
+
+  /**
+   * An answer that comes after the timeout is dropped. An aborted call rejects with its signal's reason.
+   * @throws NotReadyError | RosTimeoutError | UnknownTypeError | RosError | GraphStoppedError
+   */
+  call(request: CallRequest): Promise<RosMessage> {
+    return withDeadline([this.#connection.stopped, request.signal], undefined, (signal) => this.#call(request, signal));
+  }
+
+  /** Lets idle ones go; to be called now and then. */
+  sweep(): void {
+    this.#kept.sweep();
+  }
+
+  async #call(request: CallRequest, signal: AbortSignal): Promise<RosMessage> {
+    const { service: name, type, readyTimeoutMs, timeoutMs } = request;
+    const definition = await abortable(signal, this.#definitions.getOf('srv', type));
+    // Found out before anything is done, not when the answer can't be read.
+    if (hasWideStrings(definition.response))
+      throw new RosError(`${type} answers with wide strings, which can't be read`);
+    const cdr = orRosError(name, () => encodeCdr(definition.request, request.request));
+    const key = `${type} ${name}`;
+    const kept = this.#kept.get(key, () => this.#make(name, type));
+    kept.calls += 1;
+    try {
+      if (!(await waitUntil(() => kept.client.isServiceServerAvailable(), { timeoutMs: readyTimeoutMs, signal }))) {
+        throw new NotReadyError('service', name, readyTimeoutMs);
+      }
+      const timeout = { timeoutMs, reason: () => new RosTimeoutError(name, timeoutMs) };
+      const answer = await withDeadline([signal], timeout, (deadline) => send(kept, cdr, name, deadline));
+      return orRosError(name, () => decodeCdr(definition.response, answer));
+    } finally {
+      kept.calls -= 1;
+      this.#kept.touch(key);
+    }
+  }
+
+  #make(name: string, type: string): ServiceClient {
+    return orRosError(name, () => {
+      const service = cdrService(this.#connection.rcl, type);
+      return { client: this.#connection.node.createClient(service.serviceClass, name), service, calls: 0 };
+    });
+  }
+}
+
+async function send(
+  { client, service }: ServiceClient,
+  cdr: Uint8Array,
+  name: string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const request = orRosError(name, () => service.request(cdr));
+  const answering = client.sendRequestAsync(request, { signal });
+  // It is on the wire or has failed: either way its struct has been read.
+  request.free();
+  const answer = await answering.catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw rosError(`could not call ${name}`, cause);
+  });
+  if (answer instanceof Uint8Array) return answer;
+  throw rosError(`the answer of ${name} could not be read`, answer instanceof Unread ? answer.cause : answer);
+}
+
+function orRosError<T>(name: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw rosError(`could not call ${name}`, cause);
+  }
+}

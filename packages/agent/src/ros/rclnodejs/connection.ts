@@ -1,0 +1,30 @@
+import { RosError } from '../graph.js';
+import type { RclContext, RclNode, Rclnodejs } from './api.js';
+
+/** What the parts of the graph share while it runs. */
+export interface Connection {
+  readonly rcl: Rclnodejs;
+  readonly context: RclContext;
+  /** `drover_agent`, spun: publishers, clients and actions are on it, and what is known of the graph is asked of it. */
+  readonly node: RclNode;
+  /** Aborts with GraphStoppedError when the graph stops. */
+  readonly stopped: AbortSignal;
+  readonly log: GraphLog;
+  /** Milliseconds on a clock that never jumps. */
+  readonly now: () => number;
+}
+
+/** Where the graph says what nobody waits for; a pino logger is one. */
+export interface GraphLog {
+  warn(fields: object, message: string): void;
+}
+
+/** Publishers, clients and action clients unused for this long are let go. */
+export const IDLE_MS = 10 * 60_000;
+/** And there are at most so many of each. */
+export const KEPT_MAX = 256;
+
+/** ROS's own words for what did not work. */
+export function rosError(what: string, cause: unknown): RosError {
+  return new RosError(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+}

@@ -1,0 +1,182 @@
+import { setTimeout } from 'node:timers/promises';
+import { decodeCdr, encodeCdr, hasWideStrings } from '@drover/shared/ros/cdr';
+import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
+import {
+  type GoalHandle,
+  GoalRejectedError,
+  type GoalRequest,
+  NotReadyError,
+  RosError,
+  RosTimeoutError,
+  ServerGoneError,
+} from '../graph.js';
+import type { RclActionClient, RclGoalHandle } from './api.js';
+import { type CdrAction, cdrAction, Unread } from './cdr-types.js';
+import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
+import type { Definitions } from './definitions.js';
+import { type GoalSchemas, goalSchemas, goalStatus } from './goal-messages.js';
+import { Kept } from './kept.js';
+import { ServerWatch } from './server-watch.js';
+import { abortable, waitUntil, withDeadline } from './waiting.js';
+
+/** How long a server may take to answer a cancel request. */
+const CANCEL_TIMEOUT_MS = 5000;
+/**
+ * How long a result is held back for the feedback sent before it: the two come by different ways, and rclnodejs takes
+ * results first.
+ */
+const LAST_FEEDBACK_MS = 30;
+/** rclnodejs keeps a feedback callback for each goal for as long as the client lives: a client serves this many. */
+const GOALS_PER_CLIENT = 1000;
+
+type ActionDefinition = Extract<InterfaceDefinition, { kind: 'action' }>;
+
+interface ActionServerClient {
+  readonly client: RclActionClient;
+  readonly action: CdrAction;
+  readonly schemas: GoalSchemas;
+  /** Goals under way; it is not let go before they have ended. */
+  goals: number;
+  /** Goals it ever sent. */
+  sent: number;
+}
+
+/** The actions that goals are sent to. A client is kept after its first goal, so that only that one waits for discovery. */
+export class ActionClients {
+  readonly #connection: Connection;
+  readonly #definitions: Definitions;
+  readonly #kept: Kept<ActionServerClient>;
+
+  constructor(connection: Connection, definitions: Definitions) {
+    this.#connection = connection;
+    this.#definitions = definitions;
+    this.#kept = new Kept({
+      max: KEPT_MAX,
+      idleMs: IDLE_MS,
+      now: connection.now,
+      mayGo: ({ goals }) => goals === 0,
+      letGo: ({ client }) => client.destroy(),
+    });
+  }
+
+  /**
+   * A goal that is accepted only after the timeout is cancelled: nobody would know of it.
+   * @throws NotReadyError | GoalRejectedError | RosTimeoutError | UnknownTypeError | RosError | GraphStoppedError
+   */
+  async sendGoal(request: GoalRequest): Promise<GoalHandle> {
+    const { action: name, type, readyTimeoutMs } = request;
+    const signal = this.#connection.stopped;
+    const definition = await abortable(signal, this.#definitions.getOf('action', type));
+    // Found out before the robot moves, not when the result can't be read.
+    if ([definition.result, definition.feedback].some(hasWideStrings)) {
+      throw new RosError(`${type} answers with wide strings, which can't be read`);
+    }
+    const key = `${type} ${name}`;
+    const kept = this.#kept.get(key, () => this.#make(name, definition));
+    kept.goals += 1;
+    let ended: Promise<unknown> = Promise.resolve();
+    try {
+      if (!(await waitUntil(() => kept.client.isActionServerAvailable(), { timeoutMs: readyTimeoutMs, signal }))) {
+        throw new NotReadyError('action', name, readyTimeoutMs);
+      }
+      const accepted = await this.#send(kept, request);
+      kept.sent += 1;
+      if (kept.sent === GOALS_PER_CLIENT) this.#kept.retire(key);
+      const result = this.#result(kept.schemas, accepted, name);
+      ended = result.catch(() => {});
+      return { result, cancel: () => this.#cancel(accepted, name) };
+    } finally {
+      ended.then(() => {
+        kept.goals -= 1;
+        this.#kept.touch(key);
+      });
+    }
+  }
+
+  /** Lets idle ones go; to be called now and then. */
+  sweep(): void {
+    this.#kept.sweep();
+  }
+
+  #make(name: string, definition: ActionDefinition): ActionServerClient {
+    const { rcl, node } = this.#connection;
+    return orRosError(name, () => {
+      const action = cdrAction(rcl, definition.type);
+      const client = new rcl.ActionClient(node, action.actionClass, name);
+      return { client, action, schemas: goalSchemas(definition), goals: 0, sent: 0 };
+    });
+  }
+
+  async #send(kept: ActionServerClient, request: GoalRequest): Promise<RclGoalHandle> {
+    const { action: name, acceptTimeoutMs, goalId, goal } = request;
+    const { client, action, schemas } = kept;
+    // rclnodejs reads an array from the beginning of its memory: it must not be a view into another's.
+    const uuid = Uint8Array.from(goalId);
+    const message = orRosError(name, () => action.goal(encodeCdr(schemas.goal, { goal_id: uuid, goal })));
+    let answering: Promise<RclGoalHandle>;
+    try {
+      const id = this.#connection.rcl.ActionUuid.fromBytes(uuid).toMessage();
+      answering = client.sendGoal(message, (feedback) => this.#feedback(feedback, schemas, request), id);
+    } catch (cause) {
+      throw rosError(`could not send a goal to ${name}`, cause);
+    } finally {
+      message.free();
+    }
+    const timeout = { timeoutMs: acceptTimeoutMs, reason: () => new RosTimeoutError(name, acceptTimeoutMs) };
+    try {
+      const handle = await withDeadline([this.#connection.stopped], timeout, (signal) => abortable(signal, answering));
+      if (handle.isAccepted()) return handle;
+    } catch (error) {
+      answering.then((late) => late.isAccepted() && this.#cancel(late, name)).catch(() => {});
+      throw error;
+    }
+    throw new GoalRejectedError(name);
+  }
+
+  /** Called by native code, which must not see anything thrown. */
+  #feedback(feedback: unknown, schemas: GoalSchemas, request: GoalRequest): void {
+    setImmediate(() => {
+      if (this.#connection.stopped.aborted) return;
+      try {
+        if (!(feedback instanceof Uint8Array)) throw feedback instanceof Unread ? feedback.cause : feedback;
+        request.onFeedback(schemas.readFeedback(decodeCdr(schemas.feedback, feedback)));
+      } catch (err) {
+        this.#connection.log.warn({ err, action: request.action }, 'feedback of a goal was lost');
+      }
+    });
+  }
+
+  async #result(schemas: GoalSchemas, goal: RclGoalHandle, name: string): Promise<Awaited<GoalHandle['result']>> {
+    const watch = new ServerWatch(this.#connection, name);
+    let answer: unknown;
+    // Asked again of another server that appears in the place of the one that has gone.
+    do answer = await watch.whileThere(goal.getResult());
+    while (answer === 'another server');
+    await abortable(this.#connection.stopped, setTimeout(LAST_FEEDBACK_MS));
+    if (!(answer instanceof Uint8Array)) {
+      throw rosError(`the result of ${name} could not be read`, answer instanceof Unread ? answer.cause : answer);
+    }
+    const cdr = answer;
+    const { status, result } = schemas.readResult(orRosError(name, () => decodeCdr(schemas.result, cdr)));
+    const word = goalStatus(status);
+    // What a server says of a goal that it does not know.
+    if (word === undefined) throw new ServerGoneError(name);
+    return { status: word, result };
+  }
+
+  async #cancel(goal: RclGoalHandle, name: string): Promise<boolean> {
+    const { stopped } = this.#connection;
+    stopped.throwIfAborted();
+    const timeout = { timeoutMs: CANCEL_TIMEOUT_MS, reason: () => new RosTimeoutError(name, CANCEL_TIMEOUT_MS) };
+    const answer = await withDeadline([stopped], timeout, (signal) => abortable(signal, goal.cancelGoal()));
+    return answer.return_code === 0 && answer.goals_canceling.length > 0;
+  }
+}
+
+function orRosError<T>(name: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw rosError(`could not send a goal to ${name}`, cause);
+  }
+}

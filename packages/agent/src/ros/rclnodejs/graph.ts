@@ -1,0 +1,159 @@
+import { setMaxListeners } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
+import type { RosMessage } from '@drover/shared/ros/values';
+import {
+  type CallRequest,
+  type GoalHandle,
+  type GoalRequest,
+  GraphStoppedError,
+  type PublishRequest,
+  type RosGraph,
+  type SubscribeRequest,
+  type Subscription,
+  type TopicInfo,
+} from '../graph.js';
+import { ServiceClients } from './clients.js';
+import type { Connection, GraphLog } from './connection.js';
+import { amentDefinitions, Definitions } from './definitions.js';
+import { ActionClients } from './goals.js';
+import { loadRclnodejs } from './load.js';
+import { Publishers } from './publishers.js';
+import { Subscriptions } from './subscriptions.js';
+
+/** How long the main node waits in ROS at a time: making or destroying anything on it blocks JavaScript for as long. */
+const SPIN_TIMEOUT_MS = 10;
+/** How often what is idle is looked for. */
+const SWEEP_MS = 60_000;
+
+export interface RclnodejsGraphOptions {
+  readonly log: GraphLog;
+  /** Default process.env: AMENT_PREFIX_PATH, ROS_DISTRO, DROVER_RCLNODEJS. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Default ROS_DOMAIN_ID. */
+  readonly domainId?: number;
+  /** Milliseconds on a clock that never jumps. */
+  readonly now?: () => number;
+}
+
+/**
+ * A graph on real ROS 2, through rclnodejs. It owns a ROS context and the nodes in it; `stop` gives all of it back.
+ * Signals stay the program's own. An abort inside ROS ends the process; nothing that crosses here can cause one.
+ */
+export function createRclnodejsGraph(options: RclnodejsGraphOptions): RosGraph {
+  return new RclnodejsGraph(options);
+}
+
+class RclnodejsGraph implements RosGraph {
+  readonly kind = 'rclnodejs';
+  readonly distro: string | null;
+  readonly #options: RclnodejsGraphOptions;
+  readonly #definitions: Definitions;
+  readonly #stopping = new AbortController();
+  #parts: Parts | undefined;
+
+  constructor(options: RclnodejsGraphOptions) {
+    const env = options.env ?? process.env;
+    this.#options = options;
+    this.#definitions = new Definitions(amentDefinitions(env));
+    this.distro = env.ROS_DISTRO ?? null;
+    // One listener for each thing under way.
+    setMaxListeners(0, this.#stopping.signal);
+  }
+
+  /** @throws RclnodejsUnavailableError, and what ROS does */
+  async start(): Promise<void> {
+    this.#stopping.signal.throwIfAborted();
+    const { env = process.env, log, domainId, now = () => performance.now() } = this.#options;
+    const rcl = loadRclnodejs(env);
+    const context = new rcl.Context(domainId === undefined ? undefined : BigInt(domainId));
+    // None of the program's arguments are for ROS.
+    await rcl.init(context, []);
+    const node = new rcl.Node('drover_agent', '', context, {
+      startParameterServices: false,
+      startTypeDescriptionService: false,
+      enableRosout: false,
+    });
+    node.spin(SPIN_TIMEOUT_MS);
+    this.#parts = new Parts({ rcl, context, node, stopped: this.#stopping.signal, log, now }, this.#definitions);
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort(new GraphStoppedError());
+    // Not within a callback of rclnodejs, where shutting down ends the process.
+    await setImmediate();
+    this.#parts?.close();
+  }
+
+  async describe(type: string): Promise<InterfaceDefinition> {
+    return this.#definitions.get(type);
+  }
+
+  async publish(request: PublishRequest): Promise<{ matchedSubscribers: number }> {
+    return this.#running().publishers.publish(request);
+  }
+
+  async call(request: CallRequest): Promise<RosMessage> {
+    return this.#running().clients.call(request);
+  }
+
+  async sendGoal(request: GoalRequest): Promise<GoalHandle> {
+    return this.#running().actions.sendGoal(request);
+  }
+
+  async subscribe(request: SubscribeRequest): Promise<Subscription> {
+    return this.#running().subscriptions.subscribe(request);
+  }
+
+  async topics(): Promise<TopicInfo[]> {
+    return this.#running().topics();
+  }
+
+  #running(): Parts {
+    this.#stopping.signal.throwIfAborted();
+    if (this.#parts === undefined) throw new GraphStoppedError();
+    return this.#parts;
+  }
+}
+
+/** What a started graph has. */
+class Parts {
+  readonly publishers: Publishers;
+  readonly clients: ServiceClients;
+  readonly actions: ActionClients;
+  readonly subscriptions: Subscriptions;
+  readonly #connection: Connection;
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(connection: Connection, definitions: Definitions) {
+    this.#connection = connection;
+    this.publishers = new Publishers(connection, definitions);
+    this.clients = new ServiceClients(connection, definitions);
+    this.actions = new ActionClients(connection, definitions);
+    this.subscriptions = new Subscriptions(connection, definitions);
+    this.#sweep = setInterval(() => {
+      for (const part of [this.publishers, this.clients, this.actions]) part.sweep();
+    }, SWEEP_MS).unref();
+  }
+
+  /** Hidden topics, those of actions among them, are left out as `ros2 topic list` does. */
+  topics(): TopicInfo[] {
+    const { node } = this.#connection;
+    return node
+      .getTopicNamesAndTypes()
+      .filter(({ name }) => !name.split('/').some((part) => part.startsWith('_')))
+      .map(({ name, types }) => ({
+        name,
+        types,
+        publisherCount: node.countPublishers(name),
+        subscriberCount: node.countSubscribers(name),
+      }));
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    this.subscriptions.close();
+    this.#connection.context.shutdown();
+  }
+}

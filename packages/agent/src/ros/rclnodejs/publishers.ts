@@ -1,0 +1,95 @@
+import { type PublishRequest, RosError } from '../graph.js';
+import { QOS, type RclPublisher, type TopicEndpoint } from './api.js';
+import { topicType } from './cdr-types.js';
+import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
+import type { Definitions } from './definitions.js';
+import { Kept } from './kept.js';
+import { abortable, waitUntil } from './waiting.js';
+
+/** Messages kept for a slow subscriber, and for a late one where latched. */
+const DEPTH = 10;
+
+interface TopicPublisher {
+  readonly publisher: RclPublisher;
+  readonly latched: boolean;
+  /** Settles once the subscribers that are there have been discovered, or the wait for them is over. */
+  readonly matched: Promise<void>;
+}
+
+/**
+ * The topics published to. A publisher is kept after its first message, so that only that one waits for discovery. An
+ * idle one is let go, but for latched ones: what they have published would go with them, so only a want of room does it.
+ */
+export class Publishers {
+  readonly #connection: Connection;
+  readonly #definitions: Definitions;
+  readonly #kept: Kept<TopicPublisher>;
+
+  constructor(connection: Connection, definitions: Definitions) {
+    this.#connection = connection;
+    this.#definitions = definitions;
+    this.#kept = new Kept({
+      max: KEPT_MAX,
+      idleMs: IDLE_MS,
+      now: connection.now,
+      mayGo: ({ latched }, why) => why === 'room' || !latched,
+      letGo: ({ publisher }) => connection.node.destroyPublisher(publisher),
+    });
+  }
+
+  /** @throws UnknownTypeError | RosError | GraphStoppedError */
+  async publish(request: PublishRequest): Promise<{ matchedSubscribers: number }> {
+    const { stopped } = this.#connection;
+    const { topic, type, latched, cdr } = request;
+    if (!isCdr(cdr)) throw new RosError(`what is to be published to ${topic} is no CDR`);
+    await abortable(stopped, this.#definitions.getOf('msg', type));
+    const { publisher, matched } = this.#kept.get(`${latched} ${type} ${topic}`, () => this.#make(request));
+    // All wait for the same promise, which settles them in the order of the calls.
+    await matched;
+    stopped.throwIfAborted();
+    try {
+      // A copy of its own: the caller may go on writing into the same memory.
+      publisher.publish(Buffer.from(cdr));
+      return { matchedSubscribers: publisher.subscriptionCount };
+    } catch (cause) {
+      throw rosError(`could not publish to ${topic}`, cause);
+    }
+  }
+
+  /** Lets idle ones go; to be called now and then. */
+  sweep(): void {
+    this.#kept.sweep();
+  }
+
+  #make({ topic, type, latched, matchTimeoutMs }: PublishRequest): TopicPublisher {
+    const { rcl, node, stopped } = this.#connection;
+    const qos = new rcl.QoS(QOS.keepLast, DEPTH, QOS.reliable, latched ? QOS.transientLocal : QOS.volatile);
+    let publisher: RclPublisher;
+    try {
+      publisher = node.createPublisher(topicType(type), topic, { qos });
+    } catch (cause) {
+      throw rosError(`could not make a publisher of ${topic}`, cause);
+    }
+    const matched = waitUntil(
+      () => {
+        const there = node.getSubscriptionsInfoByTopic(topic).filter((end) => canReceive(end, type, latched));
+        return publisher.subscriptionCount >= Math.max(there.length, 1);
+      },
+      { timeoutMs: matchTimeoutMs, signal: stopped },
+    );
+    // Whoever waits for it looks himself whether the graph was stopped.
+    return { publisher, latched, matched: matched.then(ignore, ignore) };
+  }
+}
+
+/** Whether a subscription can match a reliable publisher of ours. */
+function canReceive(subscription: TopicEndpoint, type: string, latched: boolean): boolean {
+  return subscription.topic_type === type && (latched || subscription.qos_profile.durability !== QOS.transientLocal);
+}
+
+/** Plain CDR with its header; what follows was checked against the definition above the port. */
+function isCdr(bytes: Uint8Array): boolean {
+  return bytes.byteLength > 4 && bytes[0] === 0 && (bytes[1] === 0 || bytes[1] === 1);
+}
+
+function ignore(): void {}

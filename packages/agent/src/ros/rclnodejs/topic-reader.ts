@@ -1,0 +1,66 @@
+import { QOS, type RclNode } from './api.js';
+import { topicType } from './cdr-types.js';
+import { type Connection, rosError } from './connection.js';
+import type { TopicQos } from './topic-qos.js';
+
+/** A node with nothing on it but the subscription: 1.5 ms and 0.16 MiB. */
+const LEAN = { startParameterServices: false, startTypeDescriptionService: false, enableRosout: false };
+
+let readers = 0;
+
+/**
+ * One raw subscription on a node of its own that is never spun: what comes in stays in ROS until it is taken, and what
+ * is not taken in time ROS drops, unseen by JavaScript. That makes sampling a fast topic three times cheaper than a
+ * spun subscription.
+ */
+export class TopicReader {
+  readonly qos: TopicQos;
+  readonly #node: RclNode;
+  readonly #taken: Buffer[] = [];
+  #closed = false;
+
+  /** @throws RosError */
+  constructor({ rcl, context }: Connection, { topic, type, depth }: ReaderOptions, qos: TopicQos) {
+    this.qos = qos;
+    readers += 1;
+    // A leading underscore hides it from `ros2 node list`.
+    this.#node = new rcl.Node(`_drover_agent_reader_${readers}`, '', context, LEAN);
+    const reliability = qos.reliable ? QOS.reliable : QOS.bestEffort;
+    const durability = qos.transientLocal ? QOS.transientLocal : QOS.volatile;
+    try {
+      this.#node.createSubscription(
+        topicType(type),
+        topic,
+        { isRaw: true, qos: new rcl.QoS(QOS.keepLast, depth, reliability, durability) },
+        // Called by native code, which must not see anything thrown.
+        (cdr) => this.#taken.push(cdr),
+      );
+    } catch (cause) {
+      this.#node.destroy();
+      throw rosError(`could not subscribe to ${topic}`, cause);
+    }
+  }
+
+  /** What waits, oldest first, at most `max` messages. @throws what ROS does */
+  take(max: number): Buffer[] {
+    while (this.#taken.length < max) {
+      const before = this.#taken.length;
+      this.#node.spinOnce(0);
+      if (this.#taken.length === before) break;
+    }
+    return this.#taken.splice(0);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#node.destroy();
+  }
+}
+
+export interface ReaderOptions {
+  readonly topic: string;
+  readonly type: string;
+  /** History depth. */
+  readonly depth: number;
+}
