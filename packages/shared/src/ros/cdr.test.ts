@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CdrError, decodeCdr, encodeCdr, hasWideStrings } from './cdr.js';
 import { commonDefinitions } from './common.js';
 import { loadInterface, type MessageSchema, parseSchema } from './definitions.js';
+import { NUMBER_ARRAY } from './numbers.js';
 import type { RosMessage } from './values.js';
 
 const inline = (text: string) => parseSchema('test_pkg/msg/Inline', text);
@@ -68,6 +69,14 @@ describe('bytes that are none of the type', () => {
     ['a list beyond its bound', 'uint8[<=1] s', '00010000 02000000 0101'],
   ])('%s is a CdrError', (_name, text, cdr) => {
     expect(() => decodeCdr(inline(text), bytes(cdr))).toThrow(CdrError);
+  });
+
+  it('a length that nothing could hold asks for no memory', () => {
+    const schema = inline('float64[] s');
+    const made = vi.spyOn(NUMBER_ARRAY, 'float64');
+    onTestFinished(() => made.mockRestore());
+    expect(() => decodeCdr(schema, bytes('00000000 7fffffff 01'))).toThrow(CdrError);
+    expect(made).not.toHaveBeenCalled();
   });
 
   it('never reads past the view it was given', () => {

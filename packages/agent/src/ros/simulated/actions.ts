@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
 import type { InterfaceDefinition, MessageSchema } from '@drover/shared/ros/definitions';
 import { fromJson } from '@drover/shared/ros/from-json';
@@ -68,6 +69,8 @@ export class Actions {
   /** @returns what takes the server away again. */
   serve(name: string, type: string, handlers: ActionHandlers): () => void {
     const server: Server = { type, handlers, gone: new AbortController() };
+    // One listener a goal; Node takes more than ten for a leak.
+    setMaxListeners(0, server.gone.signal);
     this.#servers.set(name, [...(this.#servers.get(name) ?? []), server]);
     this.#changes.notify();
     return () => {

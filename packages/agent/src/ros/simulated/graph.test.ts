@@ -73,6 +73,18 @@ describe('subscriptions', () => {
     expect(received.map(([, data]) => data)).toEqual([1n, 2n, 3n]);
   });
 
+  it("are given a publisher's history once, whoever else comes and goes", async () => {
+    const latched = { durability: 'transient_local' } as const;
+    const publisher = await node.publisher('/t', INT64, latched);
+    publisher.publish({ data: 1n });
+    const { received } = await subscribe('/t');
+    const other = await node.publisher('/t', INT64, latched);
+    other.publish({ data: 2n });
+    other.close();
+    await clock.advance(100);
+    expect(received.map(([, data]) => data)).toEqual([1n, 2n]);
+  });
+
   it('receive nothing of another type', async () => {
     const { received } = await subscribe('/t');
     const other = await node.publisher('/t', 'std_msgs/msg/String');
@@ -127,6 +139,22 @@ describe('publishing', () => {
     expect(await behind).toEqual({ matchedSubscribers: 1 });
     await clock.advance(1);
     expect(received).toEqual([5n, 5n]);
+  });
+
+  it('of one topic keeps its order, whoever waits less', async () => {
+    const latched = async (data: number, matchTimeoutMs: number) => {
+      const publication = { ...(await request(matchTimeoutMs)), latched: true };
+      publication.cdr[4] = data;
+      return graph.publish(publication);
+    };
+    const first = latched(1, 1000);
+    const second = latched(2, 0);
+    await clock.advance(1000);
+    await Promise.all([first, second]);
+    const received: unknown[] = [];
+    await node.subscribe('/t', INT64, ({ data }) => received.push(data), { durability: 'transient_local' });
+    await clock.advance(1);
+    expect(received).toEqual([1n, 2n]);
   });
 
   it('goes out at the deadline without one', async () => {
