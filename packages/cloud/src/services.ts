@@ -1,6 +1,9 @@
 /** The rules of every noun, each given what it needs, and the endpoints made of them. */
 import type { Logger } from 'pino';
 import type { Bus } from './bus/bus.js';
+import { Commands, type LiveInboxes } from './commands/commands.js';
+import { COMMAND_PURGES } from './commands/purge.js';
+import { commandEndpoints } from './commands/routes.js';
 import { composeChecker } from './compose/content.js';
 import { ComposeFiles } from './compose/files.js';
 import { RobotCompose } from './compose/robot-compose.js';
@@ -29,6 +32,8 @@ export interface ServiceOptions {
   readonly bus: Bus;
   readonly log: Logger;
   readonly now: () => number;
+  /** Where robots' sessions are. */
+  readonly inboxes: LiveInboxes;
   readonly onCommitted?: (committed: Committed) => void;
 }
 
@@ -38,12 +43,16 @@ export function createServices(options: ServiceOptions) {
   const { store, bus, log, now } = options;
   const keys = new Keys({ db: store.db, now });
   const desired = new DesiredState({ store, bus });
-  const deletion = new RobotDeletion({ db: store.db, purges: DATA_PURGES, log });
+  const deletion = new RobotDeletion({ db: store.db, purges: [...COMMAND_PURGES, ...DATA_PURGES], log });
   const composeFiles = new ComposeFiles({ store, check: composeChecker(), now });
+  const robots = new Robots({ store, bus, now, onDeleted: () => deletion.wake() });
+  const commands = new Commands({ store, bus, inboxes: options.inboxes, log, now });
   return {
     keys,
     tenants: new Tenants({ store, keys, now }),
-    robots: new Robots({ store, bus, now, onDeleted: () => deletion.wake() }),
+    robots,
+    commands,
+    commandEndpoints: commandEndpoints({ commands, robots, store, now }),
     deletion,
     desired,
     streams: new Streams({ store, desired, now }),
@@ -61,6 +70,7 @@ export function endpointsOf(services: Services): Endpoint[] {
   const { robots } = services;
   return [
     ...robotEndpoints(robots),
+    ...services.commandEndpoints,
     ...vitalEndpoints(robots, services.vitals),
     ...logEndpoints(robots, services.logs),
     ...dataEndpoints(robots, services.points),

@@ -96,6 +96,10 @@ export function statusPageRouter(): Router {
   router.get('/app/style.css', (_request, response) => {
     response.type('text/css').send(STYLE);
   });
-  router.get('/', (_request, response) => response.redirect('/app'));
+  // For who opens our address in a browser; to programs, / is a route that is not there.
+  router.get('/', (request, response, next) => {
+    if (request.get('accept')?.includes('text/html')) response.redirect('/app');
+    else next();
+  });
   return router;
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { InProcessBus } from '../bus/in-process.js';
+import type { LiveInboxes } from '../commands/commands.js';
 import { openStore } from '../db/store.js';
 import { createApp } from '../http/app.js';
 import type { Endpoint } from '../http/endpoint.js';
@@ -28,7 +29,9 @@ export interface TestAnswer {
 export type TestCloud = Awaited<ReturnType<typeof startTestCloud>>;
 
 /** A running cloud with one tenant, whose key its requests carry. */
-export async function startTestCloud(options: { dataDir?: string; moreEndpoints?: Endpoint[] } = {}) {
+export async function startTestCloud(
+  options: { dataDir?: string; moreEndpoints?: Endpoint[]; inboxes?: LiveInboxes } = {},
+) {
   const temp = options.dataDir === undefined ? tempDir() : undefined;
   const dataDir = options.dataDir ?? temp?.path ?? '';
   const clock = { nowMs: Date.parse('2026-11-21T12:00:00Z') };
@@ -36,7 +39,7 @@ export async function startTestCloud(options: { dataDir?: string; moreEndpoints?
   const log = pino({ level: 'silent' });
   const store = openStore({ dataDir, nowMs: now() });
   const bus = new InProcessBus();
-  const services = createServices({ store, bus, log, now });
+  const services = createServices({ store, bus, inboxes: options.inboxes ?? { inboxOf: () => undefined }, log, now });
   const first = await services.tenants.ensureFirst('test-key-of-the-first-tenant');
   const key = first?.secret ?? 'test-key-of-the-first-tenant';
   const app = createApp({

@@ -1,0 +1,77 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig, settingsHelp } from './config.js';
+
+const problemsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+};
+
+describe('the configuration', () => {
+  it('has a default for everything, and takes an empty variable as not set', () => {
+    const defaults = loadConfig({});
+    expect(defaults).toEqual({
+      port: 8080,
+      host: '127.0.0.1',
+      dataDir: resolve('data'),
+      apiKey: undefined,
+      databaseUrl: undefined,
+      natsUrl: undefined,
+      logLevel: 'info',
+      drainS: 5,
+    });
+    const empty = {
+      DROVER_PORT: '',
+      DROVER_API_KEY: '',
+      DROVER_DATABASE_URL: '',
+      DROVER_NATS_URL: '',
+      DROVER_HOST: '',
+    };
+    expect(loadConfig(empty)).toEqual(defaults);
+  });
+
+  it('takes what the environment says', () => {
+    const config = loadConfig({
+      DROVER_PORT: '0',
+      DROVER_DRAIN_S: '1.5',
+      DROVER_LOG_LEVEL: 'debug',
+      DROVER_DATA_DIR: '/x',
+    });
+    expect(config).toMatchObject({ port: 0, drainS: 1.5, logLevel: 'debug', dataDir: '/x' });
+  });
+
+  it.each([
+    ['DROVER_PORT', '65536'],
+    ['DROVER_PORT', '80a'],
+    ['DROVER_PORT', '-1'],
+    ['DROVER_DRAIN_S', 'soon'],
+    ['DROVER_DRAIN_S', '0'],
+    ['DROVER_LOG_LEVEL', 'loud'],
+    ['DROVER_API_KEY', 'nineteen-characters'],
+    ['DROVER_API_KEY', 'ключ-которого-нет-в-ascii'],
+    ['DROVER_DATABASE_URL', 'postgres://localhost/drover'],
+    ['DROVER_NATS_URL', 'nats://localhost'],
+  ])('refuses %s=%s, naming it', (variable, value) => {
+    const [problem = ''] = problemsOf({ [variable]: value });
+    expect(problem).toMatch(new RegExp(`^${variable}: .+`));
+  });
+
+  it('names everything that is wrong at once', () => {
+    expect(problemsOf({ DROVER_PORT: 'x', DROVER_DRAIN_S: 'x' })).toHaveLength(2);
+  });
+
+  it('never shows the key in an error', () => {
+    expect(problemsOf({ DROVER_API_KEY: 'my-short-secret' }).join()).not.toContain('my-short-secret');
+  });
+
+  it('describes every setting in the help', () => {
+    for (const name of ['DROVER_PORT', 'DROVER_HOST', 'DROVER_DATA_DIR', 'DROVER_API_KEY', 'DROVER_DRAIN_S']) {
+      expect(settingsHelp()).toContain(name);
+    }
+  });
+});

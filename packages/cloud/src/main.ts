@@ -1,0 +1,64 @@
+import { createServer } from 'node:http';
+import { pino } from 'pino';
+import { InProcessBus } from './bus/in-process.js';
+import { announce } from './cli/announce.js';
+import { runCli } from './cli/cli.js';
+import { explain } from './cli/explain.js';
+import { stopSignal } from './cli/stop-signal.js';
+import type { Config } from './config.js';
+import { takeServingLock } from './db/serving-lock.js';
+import { openStore } from './db/store.js';
+import { docsRouter } from './docs/docs.js';
+import { Gateway } from './gateway/gateway.js';
+import { SessionRegistry } from './gateway/registry.js';
+import { createApp } from './http/app.js';
+import { IdempotencySweep } from './http/idempotency-sweep.js';
+import { Listener } from './http/listener.js';
+import { createServices, endpointsOf } from './services.js';
+import { healthRouter } from './status/health.js';
+import { Metrics } from './status/metrics.js';
+import { statusPageRouter } from './status/page.js';
+
+/** The cloud, from its settings to its end: everything there is, in the order it starts; it stops in reverse. */
+async function serve(config: Config): Promise<void> {
+  const now = Date.now;
+  const log = pino({ level: config.logLevel });
+  const releaseDataDir = takeServingLock(config.dataDir);
+  const store = openStore({ dataDir: config.dataDir, nowMs: now() });
+  const bus = new InProcessBus();
+  const registry = new SessionRegistry();
+  const metrics = new Metrics({ sessions: () => registry.size });
+  const services = createServices({ store, bus, inboxes: registry, log, now, onCommitted: metrics.committed });
+  const { writer, deletion, commands, robots, desired, keys, tenants } = services;
+
+  const first = await tenants.ensureFirst(config.apiKey);
+  if (first?.generated) announce('new store: its API key, shown this once', { api_key: first.secret });
+  if (!first && config.apiKey) log.warn('DROVER_API_KEY is ignored: the store has its first key already');
+
+  const gateway = new Gateway({ registry, bus, robots, desired, data: writer, commands, log, now });
+  const endpoints = endpointsOf(services);
+  const stopping = stopSignal(config.drainS, log);
+  const health = healthRouter({ db: store.db, log, isStopping: () => stopping.signal.aborted });
+  const open = [health, metrics.router(), docsRouter(endpoints), statusPageRouter()];
+  const app = createApp({ log, authenticate: keys.authenticate, endpoints, open, observe: metrics.observe });
+  const server = createServer(app);
+  gateway.attach(server);
+  const listener = new Listener(server, { ...config, drainMs: (config.drainS * 1000) / 2 });
+
+  const parts = [bus, writer, deletion, new IdempotencySweep({ db: store.db, log, now }), commands, gateway, listener];
+  for (const part of parts) await part.start();
+  announce('listening', { url: listener.url });
+
+  await stopping.requested;
+  for (const part of parts.reverse()) await part.stop();
+  await store.close();
+  releaseDataDir();
+  stopping.done();
+}
+
+try {
+  await runCli(process.argv, { env: process.env, serve, out: (line) => process.stdout.write(`${line}\n`) });
+} catch (error) {
+  process.stderr.write(`drover-cloud: ${explain(error)}\n`);
+  process.exit(1);
+}
