@@ -22,7 +22,10 @@ process.on('SIGTERM', stop);
 
 console.log('Building …');
 try {
-  execFileSync(process.execPath, [join(checkout, 'node_modules/typescript/bin/tsc'), '-b'], { cwd: checkout, stdio: 'inherit' });
+  execFileSync(process.execPath, [join(checkout, 'node_modules/typescript/bin/tsc'), '-b'], {
+    cwd: checkout,
+    stdio: 'inherit',
+  });
 } catch {
   console.error('The build failed; the lines above say where. After a fresh clone, run `npm ci` first.');
   process.exit(1);
