@@ -8,17 +8,10 @@ import type { Desired } from '@drover/shared/link/desired';
 import { sql } from 'kysely';
 import type { Bus } from '../bus/bus.js';
 import type { Store, Tx } from '../db/store.js';
+import { RobotGoneError } from '../robots/robot-gone.js';
 
 /** How often vitals are sampled, seconds. */
 export const VITALS_PERIOD_S = 5;
-
-/** No such robot (any more): its key came from a session that outlived it. */
-export class RobotGoneError extends Error {
-  override readonly name = 'RobotGoneError';
-  constructor(readonly robotKey: number) {
-    super(`robot ${robotKey} was deleted`);
-  }
-}
 
 export class DesiredState {
   readonly #store: Store;

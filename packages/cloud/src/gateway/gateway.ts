@@ -62,7 +62,11 @@ export class Gateway {
       bus.subscribe('desired_changed', ({ robotKey }) => registry.get(robotKey)?.desiredChanged()),
       bus.subscribe('command_waiting', ({ robotKey }) => registry.get(robotKey)?.commandsWaiting()),
       bus.subscribe('robot_revoked', ({ robotKey }) => {
-        registry.get(robotKey)?.close(CloseCode.revoked, 'this robot was deleted or its token replaced');
+        // Also those that have not said hello yet: their token was good when they connected.
+        for (const session of this.#sessions) {
+          if (session.robot.key !== robotKey) continue;
+          session.close(CloseCode.revoked, 'this robot was deleted or its token replaced');
+        }
       }),
     );
     await this.#presence.start();

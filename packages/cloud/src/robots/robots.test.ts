@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
+import { RobotGoneError } from './robot-gone.js';
 
 describe('robots', () => {
   let cloud: TestCloud;
@@ -88,6 +89,12 @@ describe('robots', () => {
     expect((await cloud.delete('/robots/rover-1')).status).toBe(404);
     const again = await cloud.robot('rover-1');
     expect(again.ref.key).not.toBe(ref.key);
+  });
+
+  it('starts no session of a robot that was deleted since its token was checked', async () => {
+    const { ref } = await cloud.robot('rover-1');
+    await cloud.delete('/robots/rover-1');
+    await expect(cloud.services.robots.sessionStarted(ref.key, '2026-11-21')).rejects.toBeInstanceOf(RobotGoneError);
   });
 
   it('rotates a token: the old one is refused, the session ends', async () => {

@@ -12,6 +12,7 @@ import { isUniqueViolation } from '../db/errors.js';
 import type { Db, Store } from '../db/store.js';
 import type { Caller } from '../http/caller.js';
 import { hashSecret, newSecret, secretHint } from '../keys/secrets.js';
+import { RobotGoneError } from './robot-gone.js';
 import { onlineRobotKeys, type RobotRef, robotById, robotByToken, robotsOfTenant } from './store.js';
 
 export type { RobotRef } from './store.js';
@@ -122,13 +123,18 @@ export class Robots {
     return robotByToken(this.#store.db, hashSecret(token)).executeTakeFirst();
   }
 
-  /** An agent has said hello with this robot's token. */
+  /**
+   * An agent has said hello with this robot's token.
+   * @throws RobotGoneError where the robot was deleted since the token was checked: a session must not outlive it
+   */
   async sessionStarted(robotKey: number, agentVersion: string): Promise<void> {
-    await this.#store.db
+    const { numUpdatedRows } = await this.#store.db
       .updateTable('robots')
       .set({ provisioned: 1, agent_version: agentVersion })
       .where('key', '=', robotKey)
-      .execute();
+      .where('deleted_at_ms', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw new RobotGoneError(robotKey);
   }
 
   /** `online_updated_at` moves only when `online` does. */

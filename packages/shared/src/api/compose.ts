@@ -23,7 +23,7 @@ export const createdComposeFile = z.strictObject({ id: z.string() }).meta({ id: 
 export const updateComposeFileBody = z
   .strictObject({ name: displayName.optional(), content: jsonObject.optional() })
   .refine((body) => body.name !== undefined || body.content !== undefined, 'give name, content or both')
-  .meta({ id: 'UpdateComposeFile' });
+  .meta({ id: 'UpdateComposeFile', minProperties: 1 });
 export type UpdateComposeFileBody = z.infer<typeof updateComposeFileBody>;
 
 export const robotComposeState = z.enum(['pending_up', 'up', 'pending_down', 'down', 'error']);

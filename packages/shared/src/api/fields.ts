@@ -18,7 +18,9 @@ export const displayName = z
   .string()
   .min(1, 'must not be empty')
   .max(256, 'must be at most 256 characters')
-  .regex(/^\P{Cc}*$/u, 'must not contain control characters');
+  // Not \p{Cc}: the u flag has no place in a JSON Schema's pattern.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters');
 
 /** What confirms a change that has no resource of its own to show. */
 export const confirmation = z.strictObject({ message: z.string() }).meta({ id: 'Confirmation' });

@@ -16,5 +16,5 @@ export type LogConfig = z.infer<typeof logConfig>;
 export const updateLogConfigBody = z
   .strictObject({ enabled: z.boolean().optional(), min_level: logLevel.optional() })
   .refine((body) => body.enabled !== undefined || body.min_level !== undefined, 'give enabled, min_level or both')
-  .meta({ id: 'UpdateLogConfig' });
+  .meta({ id: 'UpdateLogConfig', minProperties: 1 });
 export type UpdateLogConfigBody = z.infer<typeof updateLogConfigBody>;

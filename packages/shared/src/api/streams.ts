@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkRosName, isAbsoluteName } from '../ros/names.js';
+import { checkRosName, isAbsoluteName, ROS_NAME_MAX } from '../ros/names.js';
 import { normalizeTypeName, TypeNameError } from '../ros/types.js';
 import { timestamp } from './fields.js';
 
@@ -24,7 +24,11 @@ export const messageType = z
       return z.NEVER;
     }
   })
-  .meta({ description: 'ROS message type', example: 'nav_msgs/msg/Odometry' });
+  .meta({
+    description: 'ROS message type',
+    example: 'nav_msgs/msg/Odometry',
+    pattern: '^[a-z][a-z0-9]*(_[a-z0-9]+)*(/msg)?/[A-Z][A-Za-z0-9]*$',
+  });
 
 const hz = z
   .number()
@@ -52,7 +56,13 @@ export type Stream = z.infer<typeof stream>;
 
 export const createStreamBody = z
   .strictObject({
-    source: streamSource.meta({ description: 'absolute ROS name of the topic', example: '/odom' }),
+    source: streamSource.meta({
+      description: 'absolute ROS name of the topic',
+      example: '/odom',
+      // About what checkRosName asks, for those who read the document.
+      pattern: '^(/[A-Za-z_][A-Za-z0-9_]*)+$',
+      maxLength: ROS_NAME_MAX,
+    }),
     type: messageType,
     hz,
   })
