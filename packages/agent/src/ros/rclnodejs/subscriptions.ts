@@ -3,12 +3,12 @@ import type { TopicEndpoint } from './api.js';
 import type { Connection } from './connection.js';
 import type { Definitions } from './definitions.js';
 import { Overlap } from './overlap.js';
-import { onlyNode, QOS_WITHOUT_PUBLISHERS, qosFollowing, sameQos, type TopicQos } from './topic-qos.js';
+import { keepsHistory, onlyNode, QOS_WITHOUT_PUBLISHERS, qosFollowing, sameQos, type TopicQos } from './topic-qos.js';
 import { TopicReader } from './topic-reader.js';
 import { abortable } from './waiting.js';
 
-/** How often a topic's publishers are looked at; faster while there are none, so that a best-effort one is soon heard. */
-const LOOK_MS = { usual: 1000, noPublisher: 200 };
+/** How often a topic's publishers are looked at; `soon` while there are none, so that a best-effort one is soon heard. */
+const LOOK_MS = { usual: 1000, soon: 200 };
 /** How long a reader stays beside the one that takes over from it, which publishers discover meanwhile. */
 const HANDOVER_MS = 1000;
 /** How long after that the history of transient local publishers may still arrive. */
@@ -58,7 +58,11 @@ class TopicSubscription {
   readonly #drainTimer: NodeJS.Timeout;
   #lookTimer: NodeJS.Timeout | undefined;
   #reader: TopicReader;
-  #handover: { old: TopicReader | undefined; readonly overlap: Overlap; readonly sinceMs: number } | undefined;
+  /** The reader before, while it stays beside the new one. */
+  #oldReader: TopicReader | undefined;
+  #changedAtMs = Number.NEGATIVE_INFINITY;
+  /** There while a message may come twice: by two readers, or live and then in a history. */
+  #overlap: Overlap | undefined;
   #closed = false;
 
   /** @throws RosError */
@@ -77,14 +81,13 @@ class TopicSubscription {
     clearInterval(this.#drainTimer);
     clearTimeout(this.#lookTimer);
     this.#reader.close();
-    this.#handover?.old?.close();
+    this.#oldReader?.close();
   }
 
   #drain(): void {
     try {
-      const old = this.#handover?.old;
-      if (old) this.#hand(old, 'old');
-      this.#hand(this.#reader, 'new');
+      if (this.#oldReader) this.#hand(this.#oldReader, 'old');
+      if (!this.#closed) this.#hand(this.#reader, 'new');
     } catch (err) {
       this.#warn(err, 'messages of a topic could not be taken');
     }
@@ -95,7 +98,7 @@ class TopicSubscription {
     for (const cdr of reader.take(this.#request.depth)) {
       // A callback before may have closed it.
       if (this.#closed) return;
-      if (this.#handover && !this.#handover.overlap.isFirst(which, cdr)) continue;
+      if (this.#overlap?.isFirst(which, cdr) === false) continue;
       try {
         this.#request.onMessage(cdr);
       } catch (err) {
@@ -107,44 +110,51 @@ class TopicSubscription {
   #look(): void {
     try {
       const publishers = this.#publishers();
-      this.#endHandover();
+      this.#closeOldReader();
       const wanted = this.#wantedQos(publishers);
-      if (wanted && !sameQos(wanted, this.#reader.qos) && !this.#handover?.old) this.#changeReader(wanted);
+      if (wanted && !sameQos(wanted, this.#reader.qos) && !this.#oldReader) this.#changeReader(wanted);
       this.#see(publishers);
     } catch (err) {
       this.#warn(err, 'the publishers of a topic could not be looked at');
-      this.#lookTimer = setTimeout(() => this.#look(), LOOK_MS.usual).unref();
+      this.#lookIn(LOOK_MS.usual);
     }
   }
 
   #see(publishers: readonly TopicEndpoint[]): void {
     this.publisher = onlyNode(publishers);
-    const waitMs = publishers.length === 0 || this.#handover ? LOOK_MS.noPublisher : LOOK_MS.usual;
-    this.#lookTimer = setTimeout(() => this.#look(), waitMs).unref();
+    if (this.#mayComeTwice(publishers)) this.#overlap ??= new Overlap();
+    else this.#overlap = undefined;
+    this.#lookIn(publishers.length === 0 || this.#oldReader ? LOOK_MS.soon : LOOK_MS.usual);
+  }
+
+  #lookIn(ms: number): void {
+    if (this.#closed) return;
+    this.#lookTimer = setTimeout(() => this.#look(), ms).unref();
   }
 
   #changeReader(qos: TopicQos): void {
-    // What the old one has received by now was handed over, or will be as the old one's.
     const made = this.#makeReader(qos);
-    this.#handover = {
-      old: this.#reader,
-      overlap: this.#handover?.overlap ?? new Overlap(),
-      sinceMs: this.#connection.now(),
-    };
+    this.#oldReader = this.#reader;
     this.#reader = made;
+    this.#changedAtMs = this.#connection.now();
+    this.#overlap ??= new Overlap();
+    this.#overlap.handOver();
   }
 
-  #endHandover(): void {
-    if (this.#handover === undefined) return;
-    const { old, sinceMs } = this.#handover;
-    const ageMs = this.#connection.now() - sinceMs;
-    if (old && ageMs >= HANDOVER_MS) {
-      this.#drain();
-      old.close();
-      this.#handover.old = undefined;
-    }
-    const historyMs = this.#reader.qos.transientLocal ? HISTORY_MS : 0;
-    if (ageMs >= HANDOVER_MS + historyMs) this.#handover = undefined;
+  #closeOldReader(): void {
+    if (this.#oldReader === undefined || this.#connection.now() - this.#changedAtMs < HANDOVER_MS) return;
+    this.#drain();
+    this.#oldReader?.close();
+    this.#oldReader = undefined;
+  }
+
+  /** Whether a message of now may be one that was, or will be, received another time. */
+  #mayComeTwice(publishers: readonly TopicEndpoint[]): boolean {
+    if (this.#oldReader) return true;
+    const { transientLocal } = this.#reader.qos;
+    if (transientLocal) return this.#connection.now() - this.#changedAtMs < HANDOVER_MS + HISTORY_MS;
+    // Of a publisher that keeps a history, should the subscription follow it to that.
+    return !this.#request.ignoreHistory && (publishers.length === 0 || publishers.some(keepsHistory));
   }
 
   #wantedQos(publishers: readonly TopicEndpoint[]): TopicQos | undefined {

@@ -21,9 +21,13 @@ export function qosFollowing(publishers: readonly TopicEndpoint[], ignoreHistory
   if (publishers.length === 0) return undefined;
   return {
     reliable: publishers.every(({ qos_profile }) => qos_profile.reliability !== QOS.bestEffort),
-    transientLocal:
-      !ignoreHistory && publishers.every(({ qos_profile }) => qos_profile.durability === QOS.transientLocal),
+    transientLocal: !ignoreHistory && publishers.every(keepsHistory),
   };
+}
+
+/** Whether the publisher sends what it has published to those who subscribe later. */
+export function keepsHistory({ qos_profile }: TopicEndpoint): boolean {
+  return qos_profile.durability === QOS.transientLocal;
 }
 
 export function sameQos(one: TopicQos, other: TopicQos): boolean {

@@ -205,7 +205,11 @@ class Peer:
                 goal.succeed()
             return result()
 
-        self.serve_action(fibonacci, request['name'], execute, lambda goal: goal.order <= 40)
+        async def accepts(goal):
+            await self.sleep(request['accept_delay_s'])
+            return goal.order <= 40
+
+        self.serve_action(fibonacci, request['name'], execute, accepts)
 
     async def op_serve_echo_action(self, request):
         action = interface(request['type'])
@@ -216,16 +220,22 @@ class Peer:
             goal.succeed()
             return same_fields(goal.request, action.Result())
 
-        self.serve_action(action, request['name'], execute, lambda goal: True)
+        async def accepts(_):
+            return True
+
+        self.serve_action(action, request['name'], execute, accepts)
 
     def serve_action(self, action, name, execute, accepts):
+        async def answer(goal):
+            return GoalResponse.ACCEPT if await accepts(goal) else GoalResponse.REJECT
+
         self.servers.append(
             ActionServer(
                 self.node,
                 action,
                 name,
                 execute_callback=execute,
-                goal_callback=lambda goal: GoalResponse.ACCEPT if accepts(goal) else GoalResponse.REJECT,
+                goal_callback=answer,
                 cancel_callback=lambda goal: CancelResponse.ACCEPT,
             )
         )

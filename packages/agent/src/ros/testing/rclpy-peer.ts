@@ -26,6 +26,8 @@ export interface RclpyPeer extends GraphPeer {
   advertise(options: PeerAdvertiseOptions): Promise<RclpyPublisher>;
   /** Where the call that wrote the record stands, as /rosout says it. */
   log(level: PeerLogLevel, text: string): Promise<{ file: string; function: string; line: number }>;
+  /** `acceptDelayMs`: how long it takes to accept or reject a goal. */
+  serveFibonacci(name: string, options?: { stepMs?: number; acceptDelayMs?: number }): Promise<void>;
   /** A service whose response takes each field that it shares with the request, e.g. test_msgs/srv/BasicTypes. */
   serveEcho(name: string, type: string): Promise<void>;
   /** An action that answers each goal by feedback and result of the same fields, e.g. test_msgs/action/NestedMessage. */
@@ -116,8 +118,8 @@ class Process implements RclpyPeer {
     await this.#ask('serve_set_bool', { name, delay_s: delayMs / 1000 });
   }
 
-  async serveFibonacci(name: string, { stepMs = 20 } = {}): Promise<void> {
-    await this.#ask('serve_fibonacci', { name, step_s: stepMs / 1000 });
+  async serveFibonacci(name: string, { stepMs = 20, acceptDelayMs = 0 } = {}): Promise<void> {
+    await this.#ask('serve_fibonacci', { name, step_s: stepMs / 1000, accept_delay_s: acceptDelayMs / 1000 });
   }
 
   async serveEcho(name: string, type: string): Promise<void> {
