@@ -164,6 +164,7 @@ describe('the HTTP app', () => {
     'offset=9007199254740991',
     'latest_only=false',
     'unknown=1&unknown=2',
+    'constructor=1&constructor=2',
     '__proto__=1',
   ])('takes the query %s', async (query) => {
     expect((await cloud.get(`/robots/rover-1/vitals?${query}`)).status).toBe(200);

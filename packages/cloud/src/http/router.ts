@@ -51,7 +51,7 @@ function checkedQuery(endpoint: Endpoint, request: Request): unknown {
   if (!endpoint.query) return {};
   const repeated: ErrorDetail[] = [];
   for (const [name, value] of Object.entries(request.query)) {
-    if (Array.isArray(value) && name in knownParameters(endpoint)) {
+    if (Array.isArray(value) && Object.hasOwn(knownParameters(endpoint), name)) {
       repeated.push({ path: name, message: 'must be given once' });
     }
   }
