@@ -5,7 +5,7 @@ import { openInbox } from './open.js';
 
 const [, , dataDir = '', uuid = ''] = process.argv;
 const options = { newId: randomUUID, now: Date.now, monotonicNow: () => 0, log: pino({ level: 'silent' }) };
-const { inbox } = openInbox({ ...options, dataDir });
+const inbox = openInbox({ ...options, dataDir });
 const command = {
   kind: 'command',
   uuid,

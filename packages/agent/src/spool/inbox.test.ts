@@ -11,7 +11,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 function open(dataDir: string) {
   const options = { newId: freshUuid, now: Date.now, monotonicNow: () => performance.now(), log: silent };
-  return openInbox({ ...options, dataDir }).inbox;
+  return openInbox({ ...options, dataDir });
 }
 
 describe('the inbox', () => {
@@ -55,11 +55,10 @@ describe('the inbox', () => {
     const inbox = open(tempDataDir());
     const uuids = [1, 2, 3].map(() => freshUuid());
     for (const uuid of uuids) inbox.finish([executed(uuid, { finished_robot_ms: 0 })]);
-    expect(inbox.undelivered(0, 2).map((entry) => entry.outcome.uuid)).toEqual(uuids.slice(0, 2));
-    expect(inbox.undelivered(2, 2).map((entry) => entry.outcome.uuid)).toEqual(uuids.slice(2));
+    expect(inbox.undelivered(2).map((outcome) => outcome.uuid)).toEqual(uuids.slice(0, 2));
     inbox.delivered([uuids[1] ?? '']);
     inbox.prune(1000 * DAY_MS);
-    expect(inbox.undelivered(0, 9).map((entry) => entry.outcome.uuid)).toEqual([uuids[0], uuids[2]]);
+    expect(inbox.undelivered(9).map((outcome) => outcome.uuid)).toEqual([uuids[0], uuids[2]]);
   });
 
   it('after a restart ends what was running as outcome_unknown and returns what waited, in order', () => {
@@ -86,6 +85,19 @@ describe('the inbox', () => {
     writeFileSync(join(dir, 'inbox.db'), Buffer.alloc(8192, 7));
     expect(open(dir).lastSeq()).toBe(0);
     expect(readdirSync(dir).some((name) => name.startsWith('inbox.db.corrupt-'))).toBe(true);
+  });
+
+  it("sets another robot's inbox aside", () => {
+    const dir = tempDataDir();
+    const inbox = open(dir);
+    expect(inbox.claim('robot-1')).toBe('ours');
+    inbox.take([{ command: topicCommand(), running: false, goalId: null }], 1);
+    const { id } = inbox;
+    expect(inbox.claim('robot-2')).toBe('changed');
+    expect(inbox.id).not.toBe(id);
+    expect(inbox.lastSeq()).toBe(0);
+    expect(inbox.claim('robot-2')).toBe('ours');
+    expect(readdirSync(dir).some((name) => name.startsWith('inbox.db.other-robot-'))).toBe(true);
   });
 
   it('has on disk whatever take() returned from, when killed right after', async () => {

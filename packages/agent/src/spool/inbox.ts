@@ -1,6 +1,6 @@
 import { type AgentErrorCode, type Command, type CommandOutcome, command } from '@drover/shared/link/command';
 import type { Database } from 'better-sqlite3';
-import type { StoreFile } from '../disk/store-file.js';
+import { isCorrupt, type StoreFile } from '../disk/store-file.js';
 
 /** Schema versions of inbox.db, append-only. */
 export const INBOX_MIGRATIONS = [
@@ -47,39 +47,59 @@ export interface TakeRequest {
   readonly goalId: string | null;
 }
 
+export interface InboxOptions {
+  /** Opens the file; called again after it was set aside. */
+  readonly open: () => StoreFile;
+  readonly setAside: (why: string, detail: string) => void;
+}
+
 /**
  * The commands this robot has accepted, and how they ended. A command is here, on disk, before it has any effect; a uuid
  * seen before is never taken again. Every method is one durable transaction and throws SQLite's error where the disk
- * refuses, having changed nothing.
+ * refuses, having changed nothing. A file that turns out corrupt, or another robot's, is set aside and a new one begun
+ * under a new id; the cloud sends nothing again that it once wrote for the old one.
  */
 export class Inbox {
-  readonly id: string;
-  readonly #file: StoreFile;
-  readonly #db: Database;
-  readonly #sql;
+  readonly #options: InboxOptions;
+  #file: StoreFile;
+  #sql: ReturnType<typeof prepare>;
+  #onIdentityChange: (() => void) | null = null;
 
-  constructor(file: StoreFile) {
-    this.#file = file;
-    this.#db = file.db;
-    this.id = file.id;
-    this.#sql = prepare(file.db);
+  constructor(options: InboxOptions) {
+    this.#options = options;
+    this.#file = options.open();
+    this.#sql = prepare(this.#file.db);
   }
 
-  robotId(): string | null {
-    return this.#file.robotId();
+  get id(): string {
+    return this.#file.id;
   }
 
-  setRobotId(robotId: string): void {
+  /** Called when a corrupt file was replaced: the session that said the old id must be opened anew. */
+  onIdentityChange(listener: () => void): void {
+    this.#onIdentityChange = listener;
+  }
+
+  /** Whether this inbox is that robot's; another's is set aside: `changed`, say hello again. */
+  claim(robotId: string): 'ours' | 'changed' {
+    const owner = this.#file.robotId();
+    if (owner === robotId) return 'ours';
+    if (owner === null) {
+      this.#file.setRobotId(robotId);
+      return 'ours';
+    }
+    this.#startOver('other-robot', `it belongs to ${owner}, the token to ${robotId}`);
     this.#file.setRobotId(robotId);
+    return 'changed';
   }
 
   /** How many commands were ever taken. */
   lastSeq(): number {
-    return this.#sql.lastSeq.get() ?? 0;
+    return this.#guard(() => this.#sql.lastSeq.get() ?? 0);
   }
 
   find(uuid: string): InboxEntry | null {
-    const row = this.#sql.find.get(uuid);
+    const row = this.#guard(() => this.#sql.find.get(uuid));
     if (!row) return null;
     const { seq, state } = row;
     return state === 'done' ? { seq, state, outcome: JSON.parse(row.outcome ?? 'null') } : { seq, state };
@@ -87,23 +107,23 @@ export class Inbox {
 
   /** Takes commands, none of them known before; returns their numbers. */
   take(requests: readonly TakeRequest[], nowMs: number): number[] {
-    return this.#db.transaction(() =>
+    return this.#transaction(() =>
       requests.map(({ command, running, goalId }) => {
         const state = running ? 'running' : 'waiting';
         const body = JSON.stringify(command);
         return Number(this.#sql.take.run(command.uuid, state, body, goalId, nowMs).lastInsertRowid);
       }),
-    )();
+    );
   }
 
   /** A waiting command begins: from here on a crash makes it outcome_unknown. */
   start(uuid: string, goalId: string | null): void {
-    this.#sql.start.run(goalId, uuid);
+    this.#transaction(() => this.#sql.start.run(goalId, uuid));
   }
 
   /** Commands ended. One that was never taken (refused at the door) is recorded as well, so that a resend is answered. */
   finish(outcomes: readonly CommandOutcome[]): void {
-    this.#db.transaction(() => {
+    this.#transaction(() => {
       for (const outcome of outcomes) {
         const { uuid, finished_robot_ms: atMs } = outcome;
         const text = JSON.stringify(outcome);
@@ -111,21 +131,19 @@ export class Inbox {
         if (this.#sql.find.get(uuid)) this.#sql.finish.run(text, atMs, uuid);
         else this.#sql.insertDone.run(uuid, atMs, text, atMs);
       }
-    })();
+    });
   }
 
   /** The cloud has stored these outcomes. Losing this write in a crash costs one more sending. */
   delivered(uuids: readonly string[]): void {
-    this.#db.transaction(() => {
+    this.#transaction(() => {
       for (const uuid of uuids) this.#sql.delivered.run(uuid);
-    })();
+    });
   }
 
-  /** Outcomes the cloud has not acknowledged, oldest first, those numbered above `afterSeq`. */
-  undelivered(afterSeq: number, limit: number): { seq: number; outcome: CommandOutcome }[] {
-    return this.#sql.undelivered
-      .all(afterSeq, limit)
-      .map((row) => ({ seq: row.seq, outcome: JSON.parse(row.outcome) }));
+  /** Outcomes the cloud has not acknowledged, the oldest `limit` commands first. */
+  undelivered(limit: number): CommandOutcome[] {
+    return this.#guard(() => this.#sql.undelivered.all(limit).map((text) => JSON.parse(text)));
   }
 
   /**
@@ -154,7 +172,30 @@ export class Inbox {
   }
 
   close(): void {
-    this.#db.close();
+    this.#file.db.close();
+  }
+
+  #transaction<T>(action: () => T): T {
+    return this.#guard(() => this.#file.db.transaction(action)());
+  }
+
+  #guard<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      if (isCorrupt(error)) {
+        this.#startOver('corrupt', error.message);
+        this.#onIdentityChange?.();
+      }
+      throw error;
+    }
+  }
+
+  #startOver(why: string, detail: string): void {
+    this.#file.db.close();
+    this.#options.setAside(why, detail);
+    this.#file = this.#options.open();
+    this.#sql = prepare(this.#file.db);
   }
 }
 
@@ -190,9 +231,11 @@ function prepare(db: Database) {
       `INSERT INTO commands (uuid, state, taken_at_ms, outcome, finished_at_ms) VALUES (?, 'done', ?, ?, ?)`,
     ),
     delivered: db.prepare('UPDATE commands SET delivered = 1 WHERE uuid = ?'),
-    undelivered: db.prepare<[number, number], { seq: number; outcome: string }>(
-      `SELECT seq, outcome FROM commands WHERE delivered = 0 AND state = 'done' AND seq > ? ORDER BY seq LIMIT ?`,
-    ),
+    undelivered: db
+      .prepare<[number], string>(
+        `SELECT outcome FROM commands WHERE delivered = 0 AND state = 'done' ORDER BY seq LIMIT ?`,
+      )
+      .pluck(),
     inState: db.prepare<[string], { seq: number; uuid: string; body: string | null }>(
       'SELECT seq, uuid, body FROM commands WHERE delivered = 0 AND state = ? ORDER BY seq',
     ),

@@ -32,12 +32,12 @@ export function openSpool(options: OpenOptions & { readonly bytesMax: number }):
 }
 
 /** Opens the command inbox of a data directory, new where there is none. @throws as openSpool. */
-export function openInbox(options: OpenOptions): { inbox: Inbox; setAside: (why: string, detail: string) => void } {
+export function openInbox(options: OpenOptions): Inbox {
   const file: StoreFileOptions = {
     ...options,
     path: join(options.dataDir, 'inbox.db'),
     migrations: INBOX_MIGRATIONS,
     log: options.log.child({ part: 'inbox' }),
   };
-  return { inbox: new Inbox(openStoreFile(file)), setAside: (why, detail) => setAside(file, why, detail) };
+  return new Inbox({ open: () => openStoreFile(file), setAside: (why, detail) => setAside(file, why, detail) });
 }

@@ -1,0 +1,46 @@
+import type { MessageSchema } from '@drover/shared/ros/definitions';
+import { toJson } from '@drover/shared/ros/to-json';
+import type { RosMessage } from '@drover/shared/ros/values';
+
+/** Feedback goes up at most this often; in between the latest waits. */
+export const FEEDBACK_INTERVAL_MS = 200;
+
+/**
+ * A goal's feedback on its way to the cloud: the latest wins, at most five a second, and the last one is kept for the
+ * outcome. Not kept on disk.
+ */
+export class FeedbackRelay {
+  readonly #schema: MessageSchema;
+  readonly #send: (feedback: unknown) => void;
+  #last: RosMessage | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #unsent = false;
+
+  constructor(schema: MessageSchema, send: (feedback: unknown) => void) {
+    this.#schema = schema;
+    this.#send = send;
+  }
+
+  push(feedback: RosMessage): void {
+    this.#last = feedback;
+    this.#unsent = true;
+    if (this.#timer === null) this.#sendLatest();
+  }
+
+  /** The last feedback as JSON, null where there was none; nothing is sent any more. */
+  finish(): unknown {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    return this.#last === null ? null : toJson(this.#schema, this.#last);
+  }
+
+  #sendLatest(): void {
+    if (!this.#unsent || this.#last === null) return;
+    this.#unsent = false;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#sendLatest();
+    }, FEEDBACK_INTERVAL_MS);
+    this.#send(toJson(this.#schema, this.#last));
+  }
+}

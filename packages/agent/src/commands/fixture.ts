@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import type { Command, CommandOutcome } from '@drover/shared/link/command';
+import type { UpMessage } from '@drover/shared/link/up';
+import { onTestFinished } from 'vitest';
+import { CloudClock } from '../link/cloud-clock.js';
+import { createSimulatedGraph } from '../ros/simulated/graph.js';
+import { simulatedPeer } from '../ros/simulated/peer.fixture.js';
+import { freshUuid, silent, tempDataDir, topicCommand } from '../spool/fixture.js';
+import type { Inbox } from '../spool/inbox.js';
+import { openInbox } from '../spool/open.js';
+import { CommandRunner } from './runner.js';
+
+export const SET_BOOL = 'std_srvs/srv/SetBool';
+const FIBONACCI = 'test_msgs/action/Fibonacci';
+
+/** A cloud that hears what the runner says and acknowledges outcomes unless told not to. */
+export class Ear {
+  readonly heard: UpMessage[] = [];
+  #wake = () => {};
+  constructor(readonly onOutcome: (outcome: CommandOutcome) => void = () => {}) {}
+
+  send(message: UpMessage): void {
+    this.heard.push(message);
+    if (message.kind === 'command_outcome') this.onOutcome(message);
+    this.#wake();
+  }
+
+  async outcome(uuid: string): Promise<CommandOutcome> {
+    for (;;) {
+      const outcome = this.heard.find((message) => message.kind === 'command_outcome' && message.uuid === uuid);
+      if (outcome) return outcome as CommandOutcome;
+      await this.changed();
+    }
+  }
+
+  async until(condition: (heard: readonly UpMessage[]) => boolean): Promise<void> {
+    while (!condition(this.heard)) await this.changed();
+  }
+
+  kinds(uuid: string): string[] {
+    return this.heard.flatMap((message) => ('uuid' in message && message.uuid === uuid ? [message.kind] : []));
+  }
+
+  private changed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
+
+/** A runner on a simulated graph, with a peer on it, and a cloud that listens. */
+export async function setUp(
+  overrides: { dataDir?: string; inbox?: Inbox; connect?: boolean; acknowledge?: boolean } = {},
+) {
+  const dataDir = overrides.dataDir ?? tempDataDir();
+  const graph = createSimulatedGraph({ onFault: () => {} });
+  await graph.start();
+  const peer = simulatedPeer(graph);
+  const monotonicNow = () => performance.now();
+  const inbox = overrides.inbox ?? openInbox({ dataDir, newId: freshUuid, now: Date.now, monotonicNow, log: silent });
+  const clock = new CloudClock(monotonicNow, Date.now);
+  const cloudNow = Date.now();
+  const now = monotonicNow();
+  clock.add({ sentMs: now, receivedMs: now, cloudReceivedMs: cloudNow, cloudSentMs: cloudNow });
+  const runner = new CommandRunner({
+    graph,
+    inbox,
+    clock,
+    monotonicNow,
+    wallNow: Date.now,
+    newGoalId: () => new Uint8Array(randomBytes(16)),
+    log: silent,
+  });
+  runner.recover();
+  const ear = new Ear((outcome) => {
+    if (overrides.acknowledge !== false) queueMicrotask(() => runner.outcomeStored(outcome.uuid));
+  });
+  if (overrides.connect !== false) runner.opened(ear);
+  let stopped = false;
+  /** As a kill would: nothing more is written. */
+  const stop = async () => {
+    if (stopped) return;
+    stopped = true;
+    await graph.stop();
+    await runner.stop();
+    inbox.close();
+  };
+  onTestFinished(stop);
+  const run = async (overrides: Partial<Command> = {}) => {
+    const command = topicCommand(overrides);
+    runner.receive(command);
+    return await ear.outcome(command.uuid);
+  };
+  return { graph, peer, inbox, runner, ear, run, stop, dataDir };
+}
+
+export const setBool = (overrides: Partial<Command> = {}): Partial<Command> => ({
+  interface: 'service',
+  name: '/motors',
+  type: SET_BOOL,
+  payload: { data: true },
+  timeout_ms: 30_000,
+  ...overrides,
+});
+export const goal = (overrides: Partial<Command> = {}): Partial<Command> => ({
+  interface: 'action_send_goal',
+  name: '/fibonacci',
+  type: FIBONACCI,
+  payload: { order: 5 },
+  timeout_ms: 60_000,
+  ...overrides,
+});

@@ -1,0 +1,36 @@
+import type { Command, CommandInterface } from '@drover/shared/link/command';
+import type { CommandState } from './lifecycle.js';
+import { resolvedName } from './prepare.js';
+
+/** A command in the agent's memory. */
+export class Job {
+  state: CommandState = 'waiting';
+  /** Aborted when the cloud cancels a goal. */
+  readonly cancelled = new AbortController();
+  readonly kind: CommandInterface;
+  /** Absolute ROS name. */
+  readonly name: string;
+
+  constructor(
+    readonly command: Command,
+    /** Its number in the inbox. */
+    public seq: number,
+    /** 16 bytes; goals only. */
+    readonly goalId: Uint8Array | null,
+    /** The disk says `running` already: a crash from here on makes it outcome_unknown. */
+    public isRunningOnDisk: boolean,
+    /** Monotonic milliseconds. */
+    readonly receivedMs: number,
+  ) {
+    this.kind = command.interface;
+    this.name = resolvedName(command);
+  }
+
+  get uuid(): string {
+    return this.command.uuid;
+  }
+
+  get goalIdHex(): string | null {
+    return this.goalId && Buffer.from(this.goalId).toString('hex');
+  }
+}

@@ -1,0 +1,156 @@
+import type { CommandOutcome } from '@drover/shared/link/command';
+import type { Logger } from 'pino';
+import type { Uplink } from '../link/link.js';
+import type { Inbox } from '../spool/inbox.js';
+
+/** Outcomes sent and not acknowledged at once. */
+const WINDOW = 32;
+/** Acknowledgements are written together, this often: losing one costs one more sending. */
+const DELIVERED_INTERVAL_MS = 1_000;
+/** Outcomes the disk refused, kept in memory and tried again; past it the oldest is given up. */
+const UNSTORED_MAX = 1_000;
+
+export interface OutcomeBoxOptions {
+  readonly inbox: Inbox;
+  readonly log: Logger;
+}
+
+/**
+ * Brings outcomes to disk and to the cloud: each is stored, then sent until it is acknowledged, at every session anew.
+ * One that the disk refuses is sent from memory, and stored when the disk takes it again.
+ */
+export class OutcomeBox {
+  readonly #inbox: Inbox;
+  readonly #log: Logger;
+  #uplink: Uplink | null = null;
+  #ended: CommandOutcome[] = [];
+  readonly #unstored = new Map<string, CommandOutcome>();
+  readonly #inFlight = new Set<string>();
+  readonly #acknowledged = new Set<string>();
+  #timer: NodeJS.Timeout | null = null;
+  /** Outcomes may wait on disk that did not fit the window: spares looking after every acknowledgement. */
+  #moreWait = false;
+  #closed = false;
+
+  constructor(options: OutcomeBoxOptions) {
+    this.#inbox = options.inbox;
+    this.#log = options.log;
+  }
+
+  /** A command has ended. Those of one turn of the event loop share a transaction. */
+  add(outcome: CommandOutcome): void {
+    if (this.#closed) return;
+    this.#ended.push(outcome);
+    if (this.#ended.length === 1) queueMicrotask(() => this.#store());
+  }
+
+  /** An outcome that is not on disk (yet). */
+  unstored(uuid: string): CommandOutcome | null {
+    return this.#unstored.get(uuid) ?? this.#ended.find((outcome) => outcome.uuid === uuid) ?? null;
+  }
+
+  /** Sends an outcome again: the cloud asked by sending its command again. */
+  resend(outcome: CommandOutcome): void {
+    this.#acknowledged.delete(outcome.uuid);
+    this.#send(outcome);
+  }
+
+  opened(uplink: Uplink): void {
+    this.#uplink = uplink;
+    this.#inFlight.clear();
+    this.#moreWait = true;
+    this.#fill();
+  }
+
+  closed(): void {
+    this.#uplink = null;
+  }
+
+  /** The cloud has the outcome on its disk. */
+  acknowledge(uuid: string): void {
+    this.#inFlight.delete(uuid);
+    this.#acknowledged.add(uuid);
+    this.#timer ??= setTimeout(() => this.#settle(), DELIVERED_INTERVAL_MS);
+    this.#fill();
+  }
+
+  /** Writes what is still to be written. */
+  close(): void {
+    this.#uplink = null;
+    this.#store();
+    this.#settle();
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+  }
+
+  /** The inbox is another one now: what was to be told for the old one is not this robot's. */
+  forget(): void {
+    this.#ended = [];
+    this.#unstored.clear();
+    this.#inFlight.clear();
+    this.#acknowledged.clear();
+  }
+
+  #store(): void {
+    const outcomes = this.#ended;
+    if (outcomes.length === 0) return;
+    this.#ended = [];
+    try {
+      this.#inbox.finish(outcomes);
+    } catch (error) {
+      this.#log.error({ err: error, outcomes: outcomes.length }, 'outcomes can not be stored; sent from memory');
+      for (const outcome of outcomes) this.#unstored.set(outcome.uuid, outcome);
+      for (const oldest of this.#unstored.keys()) {
+        if (this.#unstored.size <= UNSTORED_MAX) break;
+        this.#unstored.delete(oldest);
+      }
+      this.#timer ??= setTimeout(() => this.#settle(), DELIVERED_INTERVAL_MS);
+    }
+    for (const outcome of outcomes) {
+      if (this.#inFlight.size < WINDOW) this.#send(outcome);
+      else this.#moreWait = true;
+    }
+  }
+
+  /** Brings memory and disk together: outcomes the disk refused before, and acknowledgements. */
+  #settle(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    try {
+      if (this.#unstored.size > 0) {
+        this.#inbox.finish([...this.#unstored.values()]);
+        this.#unstored.clear();
+      }
+      if (this.#acknowledged.size > 0) {
+        this.#inbox.delivered([...this.#acknowledged]);
+        this.#acknowledged.clear();
+      }
+    } catch (error) {
+      this.#log.debug({ err: error }, 'the inbox still refuses writes');
+      this.#timer = setTimeout(() => this.#settle(), DELIVERED_INTERVAL_MS);
+    }
+  }
+
+  /** Sends what fits the window: first what is only in memory, then what is on disk, oldest first. */
+  #fill(): void {
+    // Half a window at a time: each look costs a query.
+    if (!this.#uplink || !this.#moreWait || this.#inFlight.size > WINDOW / 2) return;
+    this.#settle();
+    try {
+      const waiting = [...this.#unstored.values(), ...this.#inbox.undelivered(2 * WINDOW + this.#acknowledged.size)];
+      const unsent = waiting.filter(({ uuid }) => !this.#inFlight.has(uuid) && !this.#acknowledged.has(uuid));
+      const room = WINDOW - this.#inFlight.size;
+      this.#moreWait = unsent.length > room;
+      for (const outcome of unsent.slice(0, room)) this.#send(outcome);
+    } catch (error) {
+      this.#log.error({ err: error }, 'the inbox can not be read');
+    }
+  }
+
+  #send(outcome: CommandOutcome): void {
+    if (!this.#uplink) return;
+    this.#inFlight.add(outcome.uuid);
+    // Under the command's key: feedback that still waits to be sent is not sent after the outcome.
+    this.#uplink.send(outcome, outcome.uuid);
+  }
+}

@@ -1,0 +1,54 @@
+import type { Command } from '@drover/shared/link/command';
+import { encodeCdr } from '@drover/shared/ros/cdr';
+import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
+import { fromJson } from '@drover/shared/ros/from-json';
+import { resolveName } from '@drover/shared/ros/names';
+import type { RosMessage } from '@drover/shared/ros/values';
+import type { RosGraph } from '../ros/graph.js';
+import { WrongKindError } from './outcome.js';
+
+/** The agent's node, as which relative (`cmd_vel`) and private (`~/x`) names are resolved. */
+const NODE_NAME = 'drover_agent';
+const NODE_NAMESPACE = '/';
+
+type Definition<K extends InterfaceDefinition['kind']> = Extract<InterfaceDefinition, { kind: K }>;
+
+/** A command checked against its type, with nothing left to do but to run it. */
+export type Prepared =
+  | { readonly kind: 'topic'; readonly name: string; readonly cdr: Uint8Array }
+  | { readonly kind: 'service'; readonly name: string; readonly type: Definition<'srv'>; readonly request: RosMessage }
+  | {
+      readonly kind: 'action_send_goal';
+      readonly name: string;
+      readonly type: Definition<'action'>;
+      readonly goal: RosMessage;
+    };
+
+/** The absolute name a command acts on. */
+export function resolvedName(command: Pick<Command, 'name'>): string {
+  return resolveName(command.name, NODE_NAMESPACE, NODE_NAME);
+}
+
+/**
+ * Checks a command against the graph's types, without any effect.
+ * @throws UnknownTypeError | WrongKindError | PayloadError | CdrError
+ */
+export async function prepare(graph: RosGraph, command: Command): Promise<Prepared> {
+  const name = resolvedName(command);
+  const type = await graph.describe(command.type);
+  switch (command.interface) {
+    case 'topic': {
+      if (type.kind !== 'msg') throw new WrongKindError(command.type, type.kind, 'msg');
+      const message = fromJson(type.message, command.payload, 'payload');
+      return { kind: 'topic', name, cdr: encodeCdr(type.message, message) };
+    }
+    case 'service': {
+      if (type.kind !== 'srv') throw new WrongKindError(command.type, type.kind, 'srv');
+      return { kind: 'service', name, type, request: fromJson(type.request, command.payload, 'payload') };
+    }
+    case 'action_send_goal': {
+      if (type.kind !== 'action') throw new WrongKindError(command.type, type.kind, 'action');
+      return { kind: 'action_send_goal', name, type, goal: fromJson(type.goal, command.payload, 'payload') };
+    }
+  }
+}

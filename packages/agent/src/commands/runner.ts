@@ -1,0 +1,293 @@
+import type { Command } from '@drover/shared/link/command';
+import type { Logger } from 'pino';
+import type { CloudClock } from '../link/cloud-clock.js';
+import type { Uplink } from '../link/link.js';
+import type { RosGraph } from '../ros/graph.js';
+import type { Inbox, TakenCommand } from '../spool/inbox.js';
+import { pursueGoal } from './goal.js';
+import { Intake } from './intake.js';
+import { Job } from './job.js';
+import { nextState } from './lifecycle.js';
+import { type Ending, failed, failureOf, outcomeMessage } from './outcome.js';
+import { OutcomeBox } from './outcome-box.js';
+import { call, publish } from './perform.js';
+import { type Prepared, prepare } from './prepare.js';
+import { JobQueues } from './queues.js';
+
+/** Commands in memory at once; one more is refused. */
+export const JOBS_MAX = 2_000;
+/** Waiting commands are looked through this often for those whose deadline has passed. */
+const SWEEP_INTERVAL_MS = 1_000;
+/** What was delivered long ago is removed this often. */
+const PRUNE_INTERVAL_MS = 3_600_000;
+/** How long stop() waits for running topics and services. */
+const STOP_GRACE_MS = 2_000;
+
+export interface CommandRunnerOptions {
+  readonly graph: RosGraph;
+  readonly inbox: Inbox;
+  readonly clock: CloudClock;
+  /** Monotonic milliseconds. */
+  readonly monotonicNow: () => number;
+  readonly wallNow: () => number;
+  /** 16 random bytes. */
+  readonly newGoalId: () => Uint8Array;
+  readonly log: Logger;
+}
+
+/**
+ * Runs the cloud's commands on the robot, each at most once and never late.
+ *
+ * A command is on disk before it is acknowledged (`command_taken`) and before it has any effect; one seen before is
+ * answered from what is known of it. Deadlines are the cloud's, checked at arrival and again right before the start.
+ * Overload: JOBS_MAX in memory, in order per name (queues.ts). stop(): what waits stays on disk for the next start, what
+ * runs ends or becomes outcome_unknown then. A restart: recover().
+ */
+export class CommandRunner {
+  readonly #options: CommandRunnerOptions;
+  readonly #log: Logger;
+  readonly #outcomes: OutcomeBox;
+  readonly #jobs = new Map<string, Job>();
+  readonly #queues: JobQueues<Job>;
+  readonly #intake: Intake;
+  readonly #running = new Set<Promise<void>>();
+  /** Found waiting on disk at the start; not run before the cloud's clock is known. */
+  #recovered: TakenCommand[] = [];
+  #uplink: Uplink | null = null;
+  #stopped = false;
+  readonly #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: CommandRunnerOptions) {
+    this.#options = options;
+    this.#log = options.log.child({ part: 'commands' });
+    this.#outcomes = new OutcomeBox({ inbox: options.inbox, log: this.#log });
+    this.#queues = new JobQueues((job, release) => this.#start(job, release));
+    this.#intake = new Intake({
+      ...options,
+      log: this.#log,
+      answerKnown: (uuid) => this.#answerKnown(uuid),
+      refusal: (job, alreadyTaking) => this.#refusal(job, alreadyTaking),
+      refuse: (job, code, message) => this.#tell(job, failed(code, message)),
+      wouldStart: (job) => this.#queues.wouldStart(job),
+      taken: (job) => this.#taken(job),
+    });
+  }
+
+  /** Reads what the last run of the agent left behind. To be called once, before the first session. */
+  recover(): void {
+    const { waiting, unknown } = this.#options.inbox.recover(this.#options.wallNow());
+    for (const uuid of unknown)
+      this.#log.warn({ command: uuid }, 'command was running at the last end: outcome unknown');
+    if (waiting.length > 0) this.#log.info({ commands: waiting.length }, 'commands wait from before');
+    this.#recovered = waiting;
+    this.#prune();
+    this.#timers.push(
+      setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS),
+      setInterval(() => this.#prune(), PRUNE_INTERVAL_MS),
+    );
+  }
+
+  /** The inbox was another robot's and is set aside: what it held is not to be run or told here. */
+  forget(): void {
+    this.#recovered = [];
+    for (const job of this.#jobs.values()) {
+      this.#queues.remove(job);
+      job.state = 'done';
+    }
+    this.#jobs.clear();
+    this.#outcomes.forget();
+  }
+
+  opened(uplink: Uplink): void {
+    this.#uplink = uplink;
+    this.#outcomes.opened(uplink);
+    const recovered = this.#recovered;
+    this.#recovered = [];
+    const receivedMs = this.#options.monotonicNow();
+    for (const { seq, command } of recovered) {
+      const goalId = command.interface === 'action_send_goal' ? this.#options.newGoalId() : null;
+      // Its remaining life was counted from a moment before the restart: only the deadline can be trusted.
+      this.#enqueue(new Job({ ...command, life_ms: 0 }, seq, goalId, false, receivedMs));
+    }
+  }
+
+  closed(): void {
+    this.#uplink = null;
+    this.#outcomes.closed();
+  }
+
+  /** A command came. */
+  receive(command: Command): void {
+    if (!this.#stopped) this.#intake.add(command);
+  }
+
+  /** Stops a command that waits, or a goal; anything else goes on. */
+  cancel(uuid: string): void {
+    // The command may have come in the same turn.
+    this.#intake.flush();
+    const job = this.#jobs.get(uuid);
+    if (!job) return void this.#log.debug({ command: uuid }, 'cancel of a command that is not here');
+    const next = nextState(job.state, 'cancel', job.command.interface);
+    if (next === 'done') {
+      this.#queues.remove(job);
+      this.#end(job, failed('canceled', 'cancelled before it started'));
+    } else if (next !== null) {
+      job.state = next;
+      job.cancelled.abort();
+    }
+  }
+
+  /** The cloud has the outcome. */
+  outcomeStored(uuid: string): void {
+    this.#outcomes.acknowledge(uuid);
+  }
+
+  /** Takes nothing more, lets what runs end for a moment, writes what is to be written. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    const timeout = new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS).unref());
+    await Promise.race([Promise.allSettled(this.#running), timeout]);
+    this.#outcomes.close();
+  }
+
+  /** True where the command was seen before (or can't be told): it is answered, not run. */
+  #answerKnown(uuid: string): boolean {
+    const job = this.#jobs.get(uuid);
+    if (job) {
+      this.#sendTaken(job);
+      return true;
+    }
+    const unstored = this.#outcomes.unstored(uuid);
+    if (unstored) {
+      this.#outcomes.resend(unstored);
+      return true;
+    }
+    try {
+      const entry = this.#options.inbox.find(uuid);
+      if (entry?.state === 'done') this.#outcomes.resend(entry.outcome);
+      else if (entry) this.#uplink?.send({ kind: 'command_taken', uuid, seq: entry.seq });
+      return entry !== null;
+    } catch (error) {
+      // It may be one that has run. Silence lets the cloud end it; anything said could be wrong.
+      this.#log.error({ err: error, command: uuid }, 'the inbox can not be read; command not taken');
+      return true;
+    }
+  }
+
+  #refusal(job: Job, alreadyTaking: number): { code: 'expired' | 'internal_error'; message: string } | null {
+    if (this.#isLate(job)) return { code: 'expired', message: 'its deadline had passed when it came' };
+    if (this.#jobs.size + alreadyTaking < JOBS_MAX) return null;
+    return { code: 'internal_error', message: `${JOBS_MAX} commands wait or run on this robot already` };
+  }
+
+  #taken(job: Job): void {
+    this.#log.info({ command: job.uuid, interface: job.kind, name: job.name, type: job.command.type }, 'command taken');
+    this.#sendTaken(job);
+    this.#enqueue(job);
+  }
+
+  #enqueue(job: Job): void {
+    this.#jobs.set(job.uuid, job);
+    this.#queues.add(job);
+  }
+
+  async #start(job: Job, release: () => void): Promise<void> {
+    const ready = await this.#prepare(job);
+    if (!ready) return release();
+    const running = this.#perform(job, ready, release)
+      .catch((error: unknown) => failureOf(error))
+      .then((ending) => {
+        if (ending) this.#end(job, ending);
+        release();
+        this.#running.delete(running);
+      });
+    // Goals outlive the agent's stop.
+    if (job.kind !== 'action_send_goal') this.#running.add(running);
+  }
+
+  /** Brings a job to where only ROS is left to be called; null where it ended before. */
+  async #prepare(job: Job): Promise<Prepared | null> {
+    if (this.#stopped) return null;
+    if (this.#isLate(job)) {
+      this.#end(job, failed('expired', 'its deadline passed while it waited for those before it'));
+      return null;
+    }
+    try {
+      if (!job.isRunningOnDisk) this.#options.inbox.start(job.uuid, job.goalIdHex);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#end(job, failed('robot_storage_failed', `the robot's disk refused it: ${reason}`));
+      return null;
+    }
+    job.state = nextState(job.state, 'start', job.kind) ?? job.state;
+    try {
+      return await prepare(this.#options.graph, job.command);
+    } catch (error) {
+      const ending = failureOf(error);
+      if (ending) this.#end(job, ending);
+      return null;
+    }
+  }
+
+  async #perform(job: Job, prepared: Prepared, release: () => void): Promise<Ending> {
+    const { graph } = this.#options;
+    const { type, latched, timeout_ms: timeoutMs } = job.command;
+    switch (prepared.kind) {
+      case 'topic':
+        return await publish(graph, prepared, { type, latched, timeoutMs });
+      case 'service':
+        return await call(graph, prepared, timeoutMs);
+      case 'action_send_goal':
+        return await pursueGoal(graph, prepared, {
+          goalId: job.goalId ?? this.#options.newGoalId(),
+          timeoutMs,
+          cancel: job.cancelled.signal,
+          onAccepted: release,
+          onFeedback: (feedback) =>
+            this.#uplink?.send({ kind: 'command_feedback', uuid: job.uuid, feedback }, job.uuid),
+        });
+    }
+  }
+
+  #sweep(): void {
+    for (const job of this.#jobs.values()) {
+      if (nextState(job.state, 'late', job.kind) === null || !this.#isLate(job)) continue;
+      this.#queues.remove(job);
+      this.#end(job, failed('expired', 'its deadline passed while it waited for those before it'));
+    }
+  }
+
+  #prune(): void {
+    try {
+      this.#options.inbox.prune(this.#options.wallNow());
+    } catch (error) {
+      this.#log.error({ err: error }, 'the inbox can not be pruned');
+    }
+  }
+
+  #end(job: Job, ending: Ending): void {
+    const state = nextState(job.state, 'end', job.kind);
+    if (state === null) return;
+    job.state = state;
+    this.#jobs.delete(job.uuid);
+    this.#tell(job, ending);
+  }
+
+  #tell(job: Job, ending: Ending): void {
+    const { state, error_code, message } = ending;
+    this.#log.info({ command: job.uuid, state, error_code, reason: message }, 'command ended');
+    this.#outcomes.add(outcomeMessage(job.uuid, ending, this.#options.wallNow()));
+  }
+
+  #sendTaken(job: Job): void {
+    this.#uplink?.send({ kind: 'command_taken', uuid: job.uuid, seq: job.seq });
+  }
+
+  /** Whether the deadline may have passed: in doubt it has, since a late command is worse than a refused one. */
+  #isLate(job: Job): boolean {
+    const cloud = this.#options.clock.cloudNow();
+    if (cloud) return cloud.ms + cloud.uncertaintyMs > job.command.deadline_cloud_ms;
+    return this.#options.monotonicNow() - job.receivedMs > job.command.life_ms;
+  }
+}
