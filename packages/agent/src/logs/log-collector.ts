@@ -1,0 +1,116 @@
+import type { Desired, DesiredStream, LogLevel } from '@drover/shared/link/desired';
+import { decodeCdr } from '@drover/shared/ros/cdr';
+import type { MessageSchema } from '@drover/shared/ros/definitions';
+import { DropReason, type PointSample } from '../spool/rows.js';
+import { type CollectorDeps, DRAIN_HZ_MIN, POINT_BYTES_MAX } from '../streams/collector.js';
+import { Sampler } from '../streams/sampler.js';
+import { type Drain, type Received, Tap } from '../streams/tap.js';
+
+export const ROSOUT = '/rosout';
+export const LOG_TYPE = 'rcl_interfaces/msg/Log';
+
+/** rcl_interfaces/msg/Log's constants. */
+export const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40, fatal: 50 };
+
+/** What ROS keeps between two drains: a burst of a second at a thousand records. */
+const DEPTH = 1000;
+
+interface LogPoint {
+  readonly point: PointSample;
+  /** Log collection has kept it already: the stream need not. */
+  readonly isKept: boolean;
+}
+
+/**
+ * Collects /rosout: every record at the wanted level and above. A stream on /rosout is served from the same
+ * subscription, so that a record that both want is stored once; the stream works with log collection off as well.
+ * History is ignored: the records of before a restart would come again.
+ */
+export class LogCollector {
+  readonly #deps: CollectorDeps;
+  #config: Desired['logs'] = { enabled: false, min_level: 'info' };
+  #stream: DesiredStream | null = null;
+  #sampler: Sampler<LogPoint> | null = null;
+  #tap: Tap | null = null;
+  #stopping: Promise<void> = Promise.resolve();
+
+  constructor(deps: CollectorDeps) {
+    this.#deps = { ...deps, log: deps.log.child({ part: 'logs' }) };
+  }
+
+  /** @param stream The desired stream on /rosout, or null. */
+  apply(config: Desired['logs'], stream: DesiredStream | null): void {
+    const wanted = stream?.enabled ? stream : null;
+    this.#config = config;
+    if (wanted?.hz !== this.#stream?.hz) this.#sampler = wanted && new Sampler(wanted.hz);
+    this.#stream = wanted;
+    if (config.enabled || wanted) this.#start();
+    else void this.stop();
+  }
+
+  async stop(): Promise<void> {
+    const tap = this.#tap;
+    this.#tap = null;
+    if (tap) this.#stopping = this.#stopping.then(() => tap.stop());
+    await this.#stopping;
+  }
+
+  #start(): void {
+    if (this.#tap) return;
+    const tap = new Tap({
+      ...this.#deps,
+      topic: ROSOUT,
+      type: LOG_TYPE,
+      drainHz: DRAIN_HZ_MIN,
+      depth: DEPTH,
+      ignoreHistory: true,
+      onDrain: (drain) => this.#drained(drain),
+    });
+    this.#tap = tap;
+    void this.#stopping.then(() => {
+      if (this.#tap === tap) tap.start();
+    });
+  }
+
+  #drained({ messages, schema, publisher }: Drain): void {
+    for (const message of messages) {
+      if (message.cdr.byteLength > POINT_BYTES_MAX) {
+        this.#deps.sink.countDrop(ROSOUT, DropReason.tooLarge, 1, message.cdr.byteLength);
+      } else {
+        this.#collect(message, schema, publisher);
+      }
+    }
+  }
+
+  #collect(message: Received, schema: MessageSchema, publisher: string | null): void {
+    const { level, stampMs } = readRecord(message, schema);
+    const { hash, text } = schema;
+    const point: PointSample = {
+      kind: 'point',
+      source: ROSOUT,
+      type: LOG_TYPE,
+      schema: { hash, text },
+      publisher,
+      robotStampMs: stampMs,
+      cdr: message.cdr,
+    };
+    const isKept = this.#config.enabled && level >= SEVERITY[this.#config.min_level];
+    if (isKept) this.#deps.sink.append(point);
+    for (const sampled of this.#sampler?.offer({ point, isKept }, message.atMs) ?? []) {
+      if (!sampled.isKept) this.#deps.sink.append(sampled.point);
+    }
+  }
+}
+
+/** Level and stamp of a record. One that can't be read is kept, as one of the highest level and of now. */
+function readRecord({ cdr, wallMs }: Received, schema: MessageSchema): { level: number; stampMs: number } {
+  try {
+    const record = decodeCdr(schema, cdr);
+    const stamp = record.stamp as { sec?: unknown; nanosec?: unknown } | undefined;
+    const stampMs = Number(stamp?.sec) * 1000 + Number(stamp?.nanosec) / 1e6;
+    // A logger without a clock stamps its records zero.
+    return { level: Number(record.level), stampMs: stampMs > 0 ? stampMs : wallMs };
+  } catch {
+    return { level: SEVERITY.fatal, stampMs: wallMs };
+  }
+}

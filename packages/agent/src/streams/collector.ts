@@ -1,0 +1,109 @@
+import type { DesiredStream } from '@drover/shared/link/desired';
+import { MESSAGE_BYTES_MAX } from '@drover/shared/link/protocol';
+import type { Logger } from 'pino';
+import type { RosGraph } from '../ros/graph.js';
+import { DropReason, type PointSample, type Sample } from '../spool/rows.js';
+import type { LoopWatch } from './loop-watch.js';
+import { Sampler } from './sampler.js';
+import { type Drain, Tap } from './tap.js';
+
+/** Subscriptions are drained at least this often, so that a stamp is exact to 50 ms. */
+export const DRAIN_HZ_MIN = 20;
+/** How much ROS keeps between two drains: a second at hz, so that a short stall loses nothing, within these bounds. */
+const DEPTH_MIN = 5;
+const DEPTH_MAX = 1000;
+/** What a message in the link may hold besides the point itself. */
+const ENVELOPE_BYTES = 256 * 1024;
+/** No message larger than this can travel. */
+export const POINT_BYTES_MAX = MESSAGE_BYTES_MAX - ENVELOPE_BYTES;
+
+/** Where samples go. */
+export interface SampleSink {
+  append(sample: Sample): void;
+  countDrop(source: string, reason: DropReason, rows: number, bytes: number): void;
+}
+
+export interface CollectorDeps {
+  readonly graph: RosGraph;
+  readonly sink: SampleSink;
+  readonly loopWatch: LoopWatch;
+  readonly monotonicNow: () => number;
+  readonly wallNow: () => number;
+  readonly log: Logger;
+}
+
+/** One stream: a topic, sampled at its rate into the spool. */
+export class Collector {
+  readonly #deps: CollectorDeps;
+  readonly #stream: DesiredStream;
+  readonly #tap: Tap;
+  readonly #sampler: Sampler<PointSample>;
+  readonly #drainHz: number;
+  #dueTimer: NodeJS.Timeout | null = null;
+  #stopped = false;
+
+  constructor(stream: DesiredStream, deps: CollectorDeps) {
+    this.#deps = deps;
+    this.#stream = stream;
+    this.#sampler = new Sampler(stream.hz);
+    this.#drainHz = Math.max(stream.hz, DRAIN_HZ_MIN);
+    this.#tap = new Tap({
+      ...deps,
+      topic: stream.source,
+      type: stream.type,
+      drainHz: this.#drainHz,
+      depth: depthFor(stream.hz),
+      onDrain: (drain) => this.#sample(drain),
+    });
+  }
+
+  start(): void {
+    this.#tap.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#dueTimer) clearTimeout(this.#dueTimer);
+    await this.#tap.stop();
+  }
+
+  #sample({ messages, schema, publisher }: Drain): void {
+    const { source, type, max_message_bytes } = this.#stream;
+    const bytesMax = Math.min(max_message_bytes, POINT_BYTES_MAX);
+    for (const { cdr, atMs, wallMs } of messages) {
+      if (cdr.byteLength > bytesMax) {
+        this.#deps.sink.countDrop(source, DropReason.tooLarge, 1, cdr.byteLength);
+        continue;
+      }
+      const { hash, text } = schema;
+      const point: PointSample = {
+        kind: 'point',
+        source,
+        type,
+        schema: { hash, text },
+        publisher,
+        robotStampMs: wallMs,
+        cdr,
+      };
+      for (const kept of this.#sampler.offer(point, atMs)) this.#deps.sink.append(kept);
+    }
+    this.#waitForDue();
+  }
+
+  /** A message that waits for its token is kept even if no other follows it. */
+  #waitForDue(): void {
+    const dueMs = this.#sampler.dueMs();
+    if (dueMs === null || this.#dueTimer !== null || this.#stopped) return;
+    // A drain later, so that a newer message of before the due time is seen first.
+    const delayMs = Math.max(0, dueMs - this.#deps.monotonicNow()) + 1000 / this.#drainHz;
+    this.#dueTimer = setTimeout(() => {
+      this.#dueTimer = null;
+      for (const kept of this.#sampler.due(this.#deps.monotonicNow())) this.#deps.sink.append(kept);
+      this.#waitForDue();
+    }, delayMs).unref();
+  }
+}
+
+export function depthFor(hz: number): number {
+  return Math.min(DEPTH_MAX, Math.max(DEPTH_MIN, Math.ceil(hz)));
+}

@@ -1,0 +1,61 @@
+/** A publisher that was silent may be caught up with by so many messages at once. */
+export const BURST = 5;
+
+/** Room for the rounding of repeated additions. */
+const WHOLE = 1 - 1e-9;
+
+/**
+ * Lets `hz` messages a second through: a token bucket that starts with one token and holds at most BURST, with one place
+ * for a message that came before its token.
+ *
+ * So a publisher no faster than hz on average loses nothing to jitter (up to one period early, up to BURST periods late),
+ * and of a faster one the newest message at each due time is kept. Pure: times are handed in, in milliseconds of a clock
+ * that only grows.
+ */
+export class Sampler<T> {
+  readonly #perMs: number;
+  #tokens = 1;
+  #filledMs: number | null = null;
+  #pending: { readonly item: T } | null = null;
+
+  constructor(hz: number) {
+    this.#perMs = hz / 1000;
+  }
+
+  /** A message arrived; returns what is kept now: the one that waited, if its time has come, and this one, if its has. */
+  offer(item: T, atMs: number): T[] {
+    const kept = this.due(atMs);
+    this.#fill(atMs);
+    if (this.#pending === null && this.#tokens >= WHOLE) {
+      this.#tokens -= 1;
+      kept.push(item);
+    } else {
+      // The newest waits; the one that waited before it would only have been older at the same due time.
+      this.#pending = { item };
+    }
+    return kept;
+  }
+
+  /** The message that waited, if its time has come. */
+  due(atMs: number): T[] {
+    const dueMs = this.dueMs();
+    if (this.#pending === null || dueMs === null || dueMs > atMs) return [];
+    const { item } = this.#pending;
+    this.#pending = null;
+    this.#fill(dueMs);
+    this.#tokens = Math.max(0, this.#tokens - 1);
+    return [item];
+  }
+
+  /** When the waiting message is due; null where none waits. */
+  dueMs(): number | null {
+    if (this.#pending === null || this.#filledMs === null) return null;
+    return this.#filledMs + Math.max(0, WHOLE - this.#tokens) / this.#perMs;
+  }
+
+  #fill(atMs: number): void {
+    const sinceMs = Math.max(0, atMs - (this.#filledMs ?? atMs));
+    this.#tokens = Math.min(BURST, this.#tokens + sinceMs * this.#perMs);
+    this.#filledMs = Math.max(atMs, this.#filledMs ?? atMs);
+  }
+}

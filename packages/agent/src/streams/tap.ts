@@ -1,0 +1,147 @@
+import type { MessageSchema } from '@drover/shared/ros/definitions';
+import type { Logger } from 'pino';
+import { GraphStoppedError, type RosGraph, type Subscription, UnknownTypeError } from '../ros/graph.js';
+import type { LoopWatch } from './loop-watch.js';
+
+/** A type the graph doesn't know, or a subscription that failed, is tried again this often. */
+export const TAP_RETRY_MS = 5_000;
+
+/** A message as it was received. */
+export interface Received {
+  readonly cdr: Uint8Array;
+  /** Monotonic milliseconds. */
+  readonly atMs: number;
+  /** The robot's wall clock at the same moment. */
+  readonly wallMs: number;
+}
+
+/** What one drain of the subscription brought, in the order of arrival. */
+export interface Drain {
+  readonly messages: readonly Received[];
+  readonly schema: MessageSchema;
+  /** Full name of the topic's only publishing node, or null. */
+  readonly publisher: string | null;
+}
+
+export interface TapOptions {
+  readonly graph: RosGraph;
+  readonly topic: string;
+  readonly type: string;
+  readonly drainHz: number;
+  readonly depth: number;
+  readonly ignoreHistory?: boolean;
+  readonly onDrain: (drain: Drain) => void;
+  readonly loopWatch: LoopWatch;
+  readonly monotonicNow: () => number;
+  readonly wallNow: () => number;
+  readonly log: Logger;
+}
+
+/**
+ * Keeps a topic subscribed: tries until the graph knows the type, again after a failure, until stop(). Hands over
+ * drain by drain, each message with the time it was received: those of one drain are taken to have come evenly since
+ * the drain before, which is exact to a drain's period.
+ */
+export class Tap {
+  readonly #options: TapOptions;
+  readonly #log: Logger;
+  #subscription: Subscription | null = null;
+  #schema: MessageSchema | null = null;
+  #drained: Uint8Array[] = [];
+  #lastDrainMs = Number.NEGATIVE_INFINITY;
+  #retry: NodeJS.Timeout | null = null;
+  #lastProblem = '';
+  #stopped = false;
+  #working: Promise<void> | null = null;
+
+  constructor(options: TapOptions) {
+    this.#options = options;
+    this.#log = options.log.child({ topic: options.topic, type: options.type });
+  }
+
+  start(): void {
+    this.#working ??= this.#open();
+  }
+
+  /** Ends the subscription; nothing is handed over any more once it is called. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#retry) clearTimeout(this.#retry);
+    await this.#working;
+    await this.#close();
+  }
+
+  async #open(): Promise<void> {
+    const { graph, topic, type, drainHz, depth, ignoreHistory = false } = this.#options;
+    try {
+      const definition = await graph.describe(type);
+      if (definition.kind !== 'msg') throw new UnknownTypeError(type);
+      this.#schema = definition.message;
+      this.#subscription = await graph.subscribe({
+        topic,
+        type,
+        drainHz,
+        depth,
+        ignoreHistory,
+        onMessage: (cdr) => this.#received(cdr),
+      });
+      if (this.#lastProblem !== '') this.#log.info('topic subscribed after all');
+      this.#lastProblem = '';
+    } catch (error) {
+      if (error instanceof GraphStoppedError || this.#stopped) return;
+      this.#tryAgain(error);
+    }
+  }
+
+  #tryAgain(error: unknown): void {
+    const problem = error instanceof Error ? error.message : String(error);
+    // Said once, not every five seconds.
+    if (problem !== this.#lastProblem) {
+      const level = error instanceof UnknownTypeError ? 'info' : 'warn';
+      this.#log[level]({ problem }, 'topic can not be subscribed; trying again');
+    }
+    this.#lastProblem = problem;
+    this.#retry = setTimeout(() => {
+      this.#working = this.#open();
+    }, TAP_RETRY_MS).unref();
+  }
+
+  async #close(): Promise<void> {
+    const subscription = this.#subscription;
+    this.#subscription = null;
+    try {
+      await subscription?.close();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'a subscription could not be closed');
+    }
+  }
+
+  /** The graph hands over the messages of one drain in one go: the microtask comes after the last of them. */
+  #received(cdr: Uint8Array): void {
+    if (this.#stopped) return;
+    this.#drained.push(cdr);
+    if (this.#drained.length === 1) queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    const drained = this.#drained;
+    this.#drained = [];
+    const schema = this.#schema;
+    if (this.#stopped || schema === null) return;
+    const { monotonicNow, wallNow, drainHz, loopWatch, onDrain } = this.#options;
+    const nowMs = monotonicNow();
+    const wallMs = wallNow();
+    const sinceMs = loopWatch.stalledSince(nowMs) ?? nowMs - 1000 / drainHz;
+    const fromMs = Math.max(this.#lastDrainMs, Math.min(sinceMs, nowMs - 1000 / drainHz));
+    this.#lastDrainMs = nowMs;
+    const messages = drained.map((cdr, index) => {
+      const agoMs = ((drained.length - 1 - index) / drained.length) * (nowMs - fromMs);
+      return { cdr, atMs: nowMs - agoMs, wallMs: wallMs - agoMs };
+    });
+    try {
+      onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null });
+    } catch (error) {
+      this.#log.error({ err: error }, 'messages could not be handled');
+    }
+  }
+}
