@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { type PublishRequest, RosError } from '../graph.js';
 import { QOS, type RclPublisher, type TopicEndpoint } from './api.js';
 import { topicType } from './cdr-types.js';
@@ -8,6 +9,12 @@ import { abortable, waitUntil } from './waiting.js';
 
 /** Messages kept for a slow subscriber, and for a late one where latched. */
 const DEPTH = 10;
+
+/**
+ * How long a best-effort subscriber may take to match a publisher that has matched it: until then it drops what it
+ * gets. (A reliable one asks for it again.)
+ */
+const BEST_EFFORT_MATCH_MS = 100;
 
 interface TopicPublisher {
   readonly publisher: RclPublisher;
@@ -61,8 +68,9 @@ export class Publishers {
     this.#kept.sweep();
   }
 
-  #make({ topic, type, latched, matchTimeoutMs }: PublishRequest): TopicPublisher {
-    const { rcl, node, stopped } = this.#connection;
+  #make(request: PublishRequest): TopicPublisher {
+    const { rcl, node } = this.#connection;
+    const { topic, type, latched } = request;
     const qos = new rcl.QoS(QOS.keepLast, DEPTH, QOS.reliable, latched ? QOS.transientLocal : QOS.volatile);
     let publisher: RclPublisher;
     try {
@@ -70,15 +78,23 @@ export class Publishers {
     } catch (cause) {
       throw rosError(`could not make a publisher of ${topic}`, cause);
     }
-    const matched = waitUntil(
-      () => {
-        const there = node.getSubscriptionsInfoByTopic(topic).filter((end) => canReceive(end, type, latched));
-        return publisher.subscriptionCount >= Math.max(there.length, 1);
-      },
-      { timeoutMs: matchTimeoutMs, signal: stopped },
-    );
     // Whoever waits for it looks himself whether the graph was stopped.
-    return { publisher, latched, matched: matched.then(ignore, ignore) };
+    const matched = this.#match(publisher, request).catch(() => {});
+    return { publisher, latched, matched };
+  }
+
+  /** Resolves when those subscribed now are sure to hear the publisher, or the wait is over. */
+  async #match(publisher: RclPublisher, { topic, type, latched, matchTimeoutMs }: PublishRequest): Promise<void> {
+    const { node, stopped: signal } = this.#connection;
+    const endsAtMs = this.#connection.now() + matchTimeoutMs;
+    const subscribers = () => node.getSubscriptionsInfoByTopic(topic).filter((end) => canReceive(end, type, latched));
+    const matched = await waitUntil(() => publisher.subscriptionCount >= Math.max(subscribers().length, 1), {
+      timeoutMs: matchTimeoutMs,
+      signal,
+    });
+    if (!matched || !subscribers().some(({ qos_profile }) => qos_profile.reliability === QOS.bestEffort)) return;
+    const leftMs = Math.max(endsAtMs - this.#connection.now(), 0);
+    await abortable(signal, setTimeout(Math.min(BEST_EFFORT_MATCH_MS, leftMs)));
   }
 }
 
@@ -91,5 +107,3 @@ function canReceive(subscription: TopicEndpoint, type: string, latched: boolean)
 function isCdr(bytes: Uint8Array): boolean {
   return bytes.byteLength > 4 && bytes[0] === 0 && (bytes[1] === 0 || bytes[1] === 1);
 }
-
-function ignore(): void {}

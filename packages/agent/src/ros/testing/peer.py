@@ -132,8 +132,13 @@ class Peer:
         if seconds <= 0:
             return
         future = Future(executor=self.executor)
-        # As a task, which wakes the executor: it would not look at the future before something else happens.
-        timer = threading.Timer(seconds, self.executor.create_task, (future.set_result, None))
+
+        def elapsed():
+            future.set_result(None)
+            # It looks at what waits for a future only when something happens.
+            self.executor.wake()
+
+        timer = threading.Timer(seconds, elapsed)
         timer.daemon = True
         timer.start()
         await future
