@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { checkCompose, checkDocker } from './docker.js';
+
+let dir: string;
+let engine: Server | undefined;
+const { signal } = new AbortController();
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'drover-docker-'));
+});
+
+afterEach(async () => {
+  await new Promise((resolve) => (engine ? engine.close(resolve) : resolve(null)));
+  engine = undefined;
+  rmSync(dir, { recursive: true });
+});
+
+const host = () => `unix://${join(dir, 'docker.sock')}`;
+const env = () => ({ PATH: dir, DOCKER_HOST: host() });
+
+/** Puts a program of that name into the only directory of the PATH. */
+function installDocker(script: string): void {
+  const path = join(dir, 'docker');
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+}
+
+async function startEngine(): Promise<void> {
+  engine = createServer((_, response) => void response.end('OK')).listen(join(dir, 'docker.sock'));
+  await once(engine, 'listening');
+}
+
+it('warns without a docker program, with what to install and what for', async () => {
+  for (const check of [checkDocker, checkCompose]) {
+    const [finding] = await check(env(), signal);
+    expect(finding).toMatchObject({ status: 'warn', message: expect.stringContaining('only needed for compose') });
+    expect(finding?.remedy).toContain('docker-compose-v2');
+  }
+});
+
+it('tells a missing program from a missing Engine', async () => {
+  await startEngine();
+  const [finding] = await checkDocker(env(), signal);
+  expect(finding?.message).toMatch(/no docker program in the PATH \(the Engine itself answers\)/);
+});
+
+it('names the versions where all is there, in the environment that deployments get', async () => {
+  installDocker('[ "$1" = compose ] && echo "2.29.1$DROVER_TOKEN" || echo "27.1.1 $DOCKER_HOST"');
+  const all = { ...env(), DROVER_TOKEN: 'secret' };
+  expect(await checkDocker(all, signal)).toEqual([
+    { status: 'ok', message: `Docker Engine 27.1.1 ${host()} at ${host()}` },
+  ]);
+  expect(await checkCompose(all, signal)).toEqual([{ status: 'ok', message: 'docker compose 2.29.1' }]);
+});
+
+it('says that the Engine does not run where its socket is absent, or dead', async () => {
+  installDocker('echo "Cannot connect to the Docker daemon" >&2; exit 1');
+  const [absent] = await checkDocker(env(), signal);
+  expect(absent).toMatchObject({ status: 'warn', message: expect.stringContaining('does not run: no socket') });
+  const [remote] = await checkDocker({ ...env(), DOCKER_HOST: 'tcp://127.0.0.1:1' }, signal);
+  expect(remote?.message).toContain("can't be reached at tcp://127.0.0.1:1: Cannot connect");
+});
+
+it('says that only the compose plugin is missing', async () => {
+  installDocker(`echo "docker: 'compose' is not a docker command." >&2; exit 1`);
+  const [finding] = await checkCompose(env(), signal);
+  expect(finding).toMatchObject({ status: 'warn', message: expect.stringContaining('no compose plugin') });
+});
