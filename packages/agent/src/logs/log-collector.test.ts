@@ -53,7 +53,7 @@ describe('log collection', () => {
   });
 
   it('switched off leaves the stream collecting, and both off leave nothing', async () => {
-    const { logs, said, kept, heard, points, until } = await setUp();
+    const { logs, said, kept, heard, points, samples, until } = await setUp();
     logs.apply({ enabled: false, min_level: 'info' }, rosoutStream);
     await heard();
     await said(['warn']);
@@ -62,6 +62,7 @@ describe('log collection', () => {
     logs.apply({ enabled: false, min_level: 'info' }, null);
     await logs.stop();
     await said(['error']);
+    samples.length = 0;
     logs.apply({ enabled: true, min_level: 'info' }, null);
     await heard();
     await said(['fatal']);

@@ -9,6 +9,11 @@ import { type Drain, type Received, Tap } from '../streams/tap.js';
 export const ROSOUT = '/rosout';
 export const LOG_TYPE = 'rcl_interfaces/msg/Log';
 
+/** A stream that the log collector serves; any other on /rosout is a stream like all others. */
+export function isLogStream(stream: DesiredStream): boolean {
+  return stream.source === ROSOUT && stream.type === LOG_TYPE;
+}
+
 /** rcl_interfaces/msg/Log's constants. */
 export const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40, fatal: 50 };
 

@@ -66,7 +66,8 @@ it('never keeps more than the bucket holds, nor a message twice, nor out of orde
   const gaps = fc.array(fc.double({ min: 0, max: 2_000, noNaN: true }), { maxLength: 300 });
   fc.assert(
     fc.property(fc.double({ min: 0.1, max: 1000, noNaN: true }), gaps, (hz, between) => {
-      const messages = between.reduce<number[]>((times, gap) => [...times, (times.at(-1) ?? 0) + gap], []);
+      const messages: number[] = [];
+      for (const gap of between) messages.push((messages.at(-1) ?? 0) + gap);
       const now = messages.at(-1) ?? 0;
       const sampler = new Sampler<number>(hz);
       const kept = messages.flatMap((atMs, i) => sampler.offer(i, atMs));

@@ -1,0 +1,82 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import type { Desired } from '@drover/shared/link/desired';
+import type { Logger } from 'pino';
+import { CloudClient } from './cloud-client.js';
+import { CommandRunner } from './commands/runner.js';
+import { ComposeAssignment } from './compose/assignment.js';
+import { type Config, readToken } from './config.js';
+import { DesiredState } from './desired/desired-state.js';
+import { lockDataDir } from './disk/instance-lock.js';
+import { CloudClock } from './link/cloud-clock.js';
+import { Link } from './link/link.js';
+import { createMonotonicClock } from './link/monotonic.js';
+import { isLogStream, LogCollector } from './logs/log-collector.js';
+import { openGraph } from './open-graph.js';
+import { openInbox, openSpool } from './spool/open.js';
+import { Uploader } from './spool/uploader.js';
+import { LoopWatch } from './streams/loop-watch.js';
+import { Streams } from './streams/streams.js';
+import { measureSystem, Vitals } from './vitals/vitals.js';
+
+/**
+ * The agent, put together and started: files, then ROS, then what the desired state asks for, and the cloud last, so
+ * that nothing waits for a connection. Returns what stops it, in reverse.
+ * @throws DataDirBusyError, and what the disk or ROS refuses
+ */
+export async function startAgent(config: Config, log: Logger): Promise<{ stop: () => Promise<void> }> {
+  const { dataDir, linkUrl: url, batteryTopic, spoolBytesMax: bytesMax } = config;
+  const monotonicNow = createMonotonicClock();
+  const wallNow = Date.now;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = lockDataDir(dataDir);
+
+  const files = { dataDir, newId: randomUUID, now: wallNow, monotonicNow, log };
+  const inbox = openInbox(files);
+  const spool = openSpool({ ...files, bytesMax });
+  const graph = await openGraph(config.ros, log);
+  await graph.start();
+
+  const clock = new CloudClock(monotonicNow, wallNow);
+  const uploader = new Uploader({ spool, clockOffset: () => clock.offset(), monotonicNow, log });
+  const newGoalId = () => new Uint8Array(randomBytes(16));
+  const commands = new CommandRunner({ graph, inbox, clock, monotonicNow, wallNow, newGoalId, log });
+  const loopWatch = new LoopWatch(monotonicNow);
+  const collecting = { graph, sink: spool, loopWatch, monotonicNow, wallNow, log };
+  const streams = new Streams(collecting);
+  const logs = new LogCollector(collecting);
+  const vitals = new Vitals({ ...collecting, batteryTopic, measure: () => measureSystem(dataDir) });
+  const compose = new ComposeAssignment(log);
+  const apply = (wanted: Desired) => {
+    streams.apply(wanted.streams.filter((stream) => !isLogStream(stream)));
+    logs.apply(wanted.logs, wanted.streams.find(isLogStream) ?? null);
+    vitals.apply(wanted.vitals);
+    compose.apply(wanted.compose);
+  };
+  const desired = new DesiredState({ dataDir, apply, log });
+  const client = new CloudClient({ graph, inbox, spool, uploader, commands, desired, wallNow, log });
+  const token = () => readToken(config.token);
+  const link = new Link({ url, token, client, clock, monotonicNow, wallNow, random: Math.random, log });
+  inbox.onIdentityChange(() => link.renew('the inbox is new'));
+  spool.onIdentityChange(() => link.renew('the spool is new'));
+
+  loopWatch.start();
+  commands.recover();
+  desired.start();
+  link.start();
+  log.info({ url, dataDir, ros: graph.kind, distro: graph.distro }, 'agent started');
+
+  return {
+    stop: async () => {
+      await Promise.all([vitals.stop(), logs.stop(), streams.stop()]);
+      await commands.stop();
+      await link.stop();
+      uploader.stop();
+      spool.close();
+      loopWatch.stop();
+      await graph.stop();
+      inbox.close();
+      unlock();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import type { Hello } from '@drover/shared/link/hello';
+import { LINK_VERSION } from '@drover/shared/link/protocol';
+import type { Welcome } from '@drover/shared/link/welcome';
+import { RELEASE_DATE } from '@drover/shared/release';
+import type { Logger } from 'pino';
+import type { CommandRunner } from './commands/runner.js';
+import type { DesiredState } from './desired/desired-state.js';
+import type { Instruction, LinkClient, Uplink } from './link/link.js';
+import type { RosGraph } from './ros/graph.js';
+import type { Inbox } from './spool/inbox.js';
+import type { Spool } from './spool/spool.js';
+import type { Uploader } from './spool/uploader.js';
+
+export interface CloudClientParts {
+  readonly graph: Pick<RosGraph, 'kind' | 'distro'>;
+  readonly inbox: Inbox;
+  readonly spool: Spool;
+  readonly uploader: Uploader;
+  readonly commands: CommandRunner;
+  readonly desired: DesiredState;
+  readonly wallNow: () => number;
+  readonly log: Logger;
+}
+
+/** Brings the link and the capabilities together: what we say of ourselves, and who gets what the cloud says. */
+export class CloudClient implements LinkClient {
+  readonly #parts: CloudClientParts;
+
+  constructor(parts: CloudClientParts) {
+    this.#parts = parts;
+  }
+
+  hello(): Hello {
+    const { graph, inbox, spool, desired, wallNow } = this.#parts;
+    return {
+      kind: 'hello',
+      link_version: LINK_VERSION,
+      agent_version: RELEASE_DATE,
+      robot_now_ms: wallNow(),
+      inbox: { id: inbox.id, last_seq: inbox.lastSeq() },
+      spool: { id: spool.id, last_seq: { ...spool.lastSeq } },
+      ros: { graph: graph.kind, distro: graph.distro },
+      desired_revision: desired.revision,
+    };
+  }
+
+  opened(uplink: Uplink, welcome: Welcome): string | null {
+    const { spool, uploader, commands, desired } = this.#parts;
+    // Both before anything is sent: nothing of another robot's may reach this one's account.
+    const inboxIsOurs = this.#claimInbox(welcome.robot_id);
+    const spoolClaim = spool.claim(welcome.robot_id, welcome.acked);
+    if (!inboxIsOurs || spoolClaim === 'changed') return "this robot's files are new";
+    desired.opened(uplink, welcome.robot_id);
+    commands.opened(uplink);
+    if (spoolClaim === 'ours') uploader.open(uplink, welcome.acked);
+    return null;
+  }
+
+  receive(instruction: Instruction): void {
+    const { uploader, commands, desired } = this.#parts;
+    switch (instruction.kind) {
+      case 'command':
+        commands.receive(instruction);
+        break;
+      case 'command_cancel':
+        commands.cancel(instruction.uuid);
+        break;
+      case 'outcome_ack':
+        commands.outcomeStored(instruction.uuid);
+        break;
+      case 'batch_ack':
+        uploader.acknowledged(instruction);
+        break;
+      case 'desired':
+        desired.receive(instruction);
+        break;
+      default:
+        instruction satisfies never;
+    }
+  }
+
+  closed(): void {
+    const { uploader, commands, desired } = this.#parts;
+    uploader.close();
+    commands.closed();
+    desired.closed();
+  }
+
+  #claimInbox(robotId: string): boolean {
+    const { inbox, commands, log } = this.#parts;
+    try {
+      if (inbox.claim(robotId) === 'ours') return true;
+      commands.forget();
+      return false;
+    } catch (error) {
+      // The owner could not be written down; commands will be refused by the same disk.
+      log.error({ err: error }, 'the inbox can not be claimed');
+      return true;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { RELEASE_DATE } from '@drover/shared/release';
+import { Command } from 'commander';
+import { type Logger, pino } from 'pino';
+import { startAgent } from './agent.js';
+import { ConfigError, loadConfig } from './config.js';
+import { runDoctor } from './doctor/doctor.js';
+import { settingsHelp } from './settings.js';
+
+/** What a supervisor should not try again by itself (EX_CONFIG of sysexits.h). */
+const EXIT_CONFIG = 78;
+/** A stop that takes longer is cut off. */
+const STOP_MS_MAX = 4_500;
+
+const program = new Command('drover-agent')
+  .description('Joins a robot and its ROS 2 graph to a Drover cloud.')
+  .version(RELEASE_DATE)
+  .addHelpText('after', `\n${settingsHelp()}`)
+  .action(run);
+program
+  .command('doctor')
+  .description('checks cloud, token, clock, ROS, disk, Docker and compose, and says what to do about each')
+  .action(async () => {
+    const clocks = { now: Date.now, monotonicNow: () => performance.now() };
+    const output = { out: console.log, colours: process.stdout.isTTY ?? false };
+    process.exitCode = await runDoctor({ env: process.env, ...clocks, ...output });
+  });
+await program.parseAsync();
+
+async function run(): Promise<void> {
+  const log = pino({ base: null });
+  try {
+    const config = loadConfig(process.env);
+    log.level = config.logLevel;
+    process.on('uncaughtException', (error) => die(log, error));
+    const agent = await startAgent(config, log);
+    process.on('SIGTERM', () => stop(log, agent));
+    process.on('SIGINT', () => stop(log, agent));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) return die(log, error);
+    console.error(`drover-agent can't start; these settings are wrong (drover-agent --help):\n${error.message}`);
+    process.exit(EXIT_CONFIG);
+  }
+}
+
+let stopping = false;
+
+async function stop(log: Logger, agent: { stop: () => Promise<void> }): Promise<void> {
+  // The signal may come twice: once from the supervisor, once to the group.
+  if (stopping) return;
+  stopping = true;
+  setTimeout(() => die(log, new Error('the agent did not stop in time')), STOP_MS_MAX).unref();
+  await agent.stop();
+  log.info('agent stopped');
+  process.exit(0);
+}
+
+/** Nothing here is fit to go on: what is on disk is safe, and the supervisor starts us anew. */
+function die(log: Logger, error: unknown): never {
+  log.fatal({ err: error }, error instanceof Error ? error.message : 'the agent failed');
+  process.exit(1);
+}
