@@ -53,7 +53,12 @@ export function cloudEnd(errorCode: string, message: string, finishedMs: number)
   return { state: 'error', error_code: errorCode, message, finished_at_ms: finishedMs, ended_by: 'cloud' };
 }
 
-const OPEN_STATES = ['created', 'sent'] as const;
+/**
+ * Written out, not as parameters: SQLite uses an index over a part of the rows only where the statement itself says that it
+ * stays within that part. Without it each of these would read every command there ever was.
+ */
+const isOpen = sql<boolean>`state in ('created', 'sent')`;
+const isUnbound = sql<boolean>`state = 'created' and inbox_id is null`;
 
 export async function insertCommand(db: Db, command: NewCommand): Promise<void> {
   await db.insertInto('commands').values(command).execute();
@@ -106,8 +111,8 @@ export async function countUnbound(db: Db, robotKey: number): Promise<number> {
     .selectFrom('commands')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('robot_key', '=', robotKey)
-    .where('state', '=', 'created')
-    .where('inbox_id', 'is', null)
+    .where(isOpen)
+    .where(isUnbound)
     .executeTakeFirstOrThrow();
   return Number(row.count);
 }
@@ -118,8 +123,8 @@ export async function bindWaiting(db: Db, robotKey: number, inboxId: string, now
     .updateTable('commands')
     .set({ inbox_id: inboxId })
     .where('robot_key', '=', robotKey)
-    .where('state', '=', 'created')
-    .where('inbox_id', 'is', null)
+    .where(isOpen)
+    .where(isUnbound)
     .where('deadline_ms', '>', nowMs)
     .execute();
 }
@@ -130,7 +135,7 @@ export function openInInbox(db: Db, robotKey: number, inboxId: string): Promise<
     .selectFrom('commands')
     .selectAll()
     .where('robot_key', '=', robotKey)
-    .where('state', 'in', OPEN_STATES)
+    .where(isOpen)
     .where('inbox_id', '=', inboxId)
     .orderBy('key')
     .execute();
@@ -152,7 +157,7 @@ export async function storeFeedback(db: Db, robotKey: number, uuid: string, feed
     .set({ feedback })
     .where('uuid', '=', uuid)
     .where('robot_key', '=', robotKey)
-    .where('state', 'in', OPEN_STATES)
+    .where(isOpen)
     .execute();
 }
 
@@ -167,10 +172,7 @@ export async function endByRobot(db: Db, robotKey: number, uuid: string, end: En
     .where('uuid', '=', uuid)
     .where('robot_key', '=', robotKey)
     .where((where) =>
-      where.or([
-        where('state', 'in', OPEN_STATES),
-        where.and([where('error_code', '=', 'outcome_unknown'), where('ended_by', '=', 'cloud')]),
-      ]),
+      where.or([isOpen, where.and([where('error_code', '=', 'outcome_unknown'), where('ended_by', '=', 'cloud')])]),
     )
     .executeTakeFirst();
   return updated.numUpdatedRows > 0n;
@@ -182,8 +184,7 @@ export async function endUnbound(db: Db, uuid: string, end: ReturnType<typeof cl
     .updateTable('commands')
     .set(end)
     .where('uuid', '=', uuid)
-    .where('state', '=', 'created')
-    .where('inbox_id', 'is', null)
+    .where(isUnbound)
     .executeTakeFirst();
   return updated.numUpdatedRows > 0n;
 }
@@ -194,7 +195,7 @@ export async function requestCancel(db: Db, uuid: string): Promise<boolean> {
     .updateTable('commands')
     .set({ cancel_requested: 1 })
     .where('uuid', '=', uuid)
-    .where('state', 'in', OPEN_STATES)
+    .where(isOpen)
     .executeTakeFirst();
   return updated.numUpdatedRows > 0n;
 }
@@ -204,8 +205,7 @@ export async function expireUnbound(db: Db, nowMs: number, end: ReturnType<typeo
   const updated = await db
     .updateTable('commands')
     .set(end)
-    .where('state', '=', 'created')
-    .where('inbox_id', 'is', null)
+    .where(isUnbound)
     .where('deadline_ms', '<=', nowMs)
     .executeTakeFirst();
   return updated.numUpdatedRows;
@@ -216,7 +216,7 @@ export async function giveUpBound(db: Db, nowMs: number, end: ReturnType<typeof 
   const updated = await db
     .updateTable('commands')
     .set(end)
-    .where('state', 'in', OPEN_STATES)
+    .where(isOpen)
     .where('inbox_id', 'is not', null)
     .where('give_up_ms', '<=', nowMs)
     .executeTakeFirst();
@@ -234,7 +234,7 @@ export async function endLostInboxes(
     .updateTable('commands')
     .set(end)
     .where('robot_key', '=', robotKey)
-    .where('state', 'in', OPEN_STATES)
+    .where(isOpen)
     .where('inbox_id', 'is not', null);
   if (!inbox.wentBack) query = query.where('inbox_id', '!=', inbox.id);
   return (await query.executeTakeFirst()).numUpdatedRows;

@@ -1,11 +1,21 @@
-import type { Compilable } from 'kysely';
+import {
+  type Compilable,
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as commands from '../commands/store.js';
 import { INGEST_SQL } from '../data/ingest-sql.js';
 import { channelsByKey, pointHeads, pointMessages, pointPlaces, sourcesWithPoints } from '../data/store.js';
 import { deletedRobotKeys, onlineRobotKeys, robotById, robotByToken, robotsOfTenant } from '../robots/store.js';
 import { streamsOfRobot } from '../streams/store.js';
 import { tempDir } from '../testing/cloud.js';
 import { vitalsOfRobot } from '../vitals/store.js';
+import type { Schema } from './schema.js';
 import { openStore, type Store } from './store.js';
 
 const dir = tempDir();
@@ -32,6 +42,18 @@ const READS: Record<string, Compilable> = {
   'channels of points': channelsByKey(db, [1, 2]),
 };
 
+const end = commands.cloudEnd('expired', 'too late', 1);
+/** What sessions, POSTs and the clock ask of commands, all the time: only what is open may count, not the history. */
+const OF_OPEN_COMMANDS: Record<string, (db: Kysely<Schema>) => Promise<unknown>> = {
+  'expire those no robot has seen': (db) => commands.expireUnbound(db, 1, end),
+  'give up those nothing was heard of': (db) => commands.giveUpBound(db, 1, end),
+  'bind those that wait': (db) => commands.bindWaiting(db, 1, 'inbox', 1),
+  'count those that wait': (db) => commands.countUnbound(db, 1),
+  'read those of an inbox': (db) => commands.openInInbox(db, 1, 'inbox'),
+  'end those of a lost inbox': (db) => commands.endLostInboxes(db, 1, { id: 'inbox', wentBack: false }, end),
+  'end those of an inbox that went back': (db) => commands.endLostInboxes(db, 1, { id: 'inbox', wentBack: true }, end),
+};
+
 describe('query plans', () => {
   beforeAll(() => db.selectFrom('tenants').selectAll().execute());
   afterAll(async () => {
@@ -55,6 +77,24 @@ describe('query plans', () => {
   it('the streams of a robot: by index; the few there are may be sorted', async () => {
     const { sql, parameters } = streamsOfRobot(db, 1).compile();
     for (const line of await planOf(sql, parameters)) expect(line).toMatch(/^SEARCH|^USE TEMP B-TREE FOR ORDER BY/);
+  });
+
+  it.each(Object.entries(OF_OPEN_COMMANDS))('%s: by an index that holds open commands only', async (_name, run) => {
+    const queries: CompiledQuery[] = [];
+    const recording = new Kysely<Schema>({
+      dialect: {
+        createAdapter: () => new SqliteAdapter(),
+        createDriver: () => new DummyDriver(),
+        createIntrospector: (of) => new SqliteIntrospector(of),
+        createQueryCompiler: () => new SqliteQueryCompiler(),
+      },
+      log: (event) => void queries.push(event.query),
+    });
+    // The dummy driver has no rows to give; only what was asked matters here.
+    await run(recording).catch(() => {});
+    const [query] = queries;
+    const plan = await planOf(query?.sql ?? '', query?.parameters ?? []);
+    expect(plan).toEqual([expect.stringMatching(/USING (COVERING )?INDEX commands_(open|unbound|bound) /)]);
   });
 
   it('a merged page reads each source from the index alone', async () => {
