@@ -30,25 +30,55 @@ found = [f for d in folders for f in sorted(glob.glob(os.path.join(d, 'libpython
 print(json.dumps({'executable': sys.executable, 'version': version, 'no_venv': bool(missing('venv') or missing('ensurepip')), 'libpython': found[0] if found else None}))
 `;
 
+/** Pythons for which there are wheels (x86_64). */
+const SUPPORTED_PYTHONS = ['3.10', '3.11', '3.12', '3.13'];
+
 /**
  * The Python to make the venv with, and its shared library: the wheels' librcl_lifecycle links ROS's Python
  * typesupport, so a process that is not Python has to preload it.
  * @throws SetupError naming the Debian package that is missing.
  */
 export async function findPython() {
-  const python = process.env.DROVER_PYTHON || onPath('python3');
-  if (python === undefined) throw new SetupError('python3 is missing: apt-get install python3 python3-venv');
-  const probe = JSON.parse(await run(python, ['-c', PYTHON_PROBE], { what: `looking at ${python}` }));
-  if (probe.no_venv) {
-    throw new SetupError(`${python} (${probe.version}) has no venv module: apt-get install python3-venv`);
+  const python = await choosePython();
+  if (python.no_venv) {
+    throw new SetupError(`${python.executable} (${python.version}) has no venv module: apt-get install python3-venv`);
   }
-  if (probe.libpython === null) {
+  if (python.libpython === null) {
     throw new SetupError(
-      `no shared library libpython${probe.version}.so for ${python}: apt-get install libpython${probe.version}, ` +
-        'or set DROVER_PYTHON to a Python that has one',
+      `no shared library libpython${python.version}.so for ${python.executable}: ` +
+        `apt-get install libpython${python.version}, or set DROVER_PYTHON to a Python that has one`,
     );
   }
-  return probe;
+  return python;
+}
+
+/** DROVER_PYTHON, else the first on PATH that there are wheels for, `python3` before others. */
+async function choosePython() {
+  const names = process.env.DROVER_PYTHON
+    ? [process.env.DROVER_PYTHON]
+    : ['python3', ...SUPPORTED_PYTHONS.map((version) => `python${version}`).reverse()];
+  const seen = [];
+  for (const name of names) {
+    const path = name.includes('/') ? name : onPath(name);
+    if (path === undefined) continue;
+    const python = await probe(path);
+    if (SUPPORTED_PYTHONS.includes(python.version)) return python;
+    seen.push(`${path} is ${python.version}`);
+  }
+  if (seen.length === 0) throw new SetupError('python3 is missing: apt-get install python3 python3-venv');
+  throw new SetupError(
+    `there are ROS wheels for Python ${SUPPORTED_PYTHONS.join(', ')} only, and ${seen.join(', ')}: ` +
+      'install one of those and set DROVER_PYTHON to it',
+  );
+}
+
+async function probe(path) {
+  try {
+    return JSON.parse(await run(path, ['-c', PYTHON_PROBE], { what: `looking at ${path}` }));
+  } catch {
+    // As pyenv's stand-ins for versions that are not chosen.
+    return { version: 'not one that runs' };
+  }
 }
 
 /** Makes the venv and installs the wheels of `distro` in it. @throws SetupError */
@@ -59,28 +89,15 @@ export async function installWheels({ distro, prefix, python, logFile, log }) {
   try {
     await run(join(prefix, 'bin', 'python'), pip, { what: `installing ROS 2 ${distro}`, logFile });
   } catch (error) {
-    throw explainPip(error, python);
+    throw new SetupError(
+      `${error.message}\n\nIs the Python package index within reach? The set-up needs the network once, and an x86_64 machine.`,
+      { cause: error },
+    );
   }
   // rclnodejs finds ROS by looking for ros2 on PATH; the wheels have none, and it is only looked up, never run.
   const ros2 = join(prefix, 'bin', 'ros2');
   writeFileSync(ros2, '#!/bin/sh\necho "ros2 is not among the ROS wheels" >&2\nexit 1\n');
   chmodSync(ros2, 0o755);
-}
-
-function explainPip(error, python) {
-  const output = String(error.cause ?? '');
-  if (/No matching distribution|Could not find a version/.test(output) && !/connection|retrying/i.test(output)) {
-    return new SetupError(
-      `${error.message}\n\nThe ROS wheels are built for some Pythons only (3.10 to 3.13 were seen, x86_64); this one is ` +
-        `${python.version}. Set DROVER_PYTHON to one of those.`,
-    );
-  }
-  if (/connection|retrying|name resolution|timed out/i.test(output)) {
-    return new SetupError(
-      `${error.message}\n\nThe Python package index could not be reached: the set-up needs the network once.`,
-    );
-  }
-  return error;
 }
 
 /** Whether the venv's interpreter and libpython still exist: it points into the machine's Python, which may have gone. */
