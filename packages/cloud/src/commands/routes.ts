@@ -56,8 +56,8 @@ export function commandEndpoints(deps: {
       answers: { 200: { description: 'The commands', schema: z.array(command) } },
       errors: ['payload_too_large'],
       handle: async ({ caller, query }) => {
-        const rows = await commandStore.listCommands(store.db, { tenantKey: caller.tenantKey, ...filterOf(query) });
-        return { status: 200, body: shownPage(rows, shownCommand) };
+        const filter = { tenantKey: caller.tenantKey, ...filterOf(query) };
+        return { status: 200, body: await shownPage(store.db, filter, shownCommand) };
       },
     }),
     endpoint({
@@ -73,7 +73,7 @@ export function commandEndpoints(deps: {
       handle: async ({ caller, params, query }) => {
         const { key: robotKey } = await robots.find(caller.tenantKey, params.id);
         const filter = { tenantKey: caller.tenantKey, robotKey, ...filterOf(query) };
-        return { status: 200, body: shownPage(await commandStore.listCommands(store.db, filter), shownRobotCommand) };
+        return { status: 200, body: await shownPage(store.db, filter, shownRobotCommand) };
       },
     }),
     endpoint({

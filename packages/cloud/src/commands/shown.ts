@@ -1,21 +1,25 @@
 import type { Command, CommandOutcome, RobotCommand } from '@drover/shared/api/commands';
-import { ApiError } from '@drover/shared/api/errors';
-import type { ShownCommandRow } from './store.js';
+import type { Db } from '../db/store.js';
+import { PAGE_BYTES_MAX, pageTooLarge } from '../http/page-size.js';
+import {
+  type CommandFilter,
+  type ListedCommandRow,
+  listCommands,
+  listedCommands,
+  type ShownCommandRow,
+} from './store.js';
 
-/** A page of commands holds at most this many bytes of payload. */
-const PAGE_BYTES_MAX = 16 * 1024 * 1024;
-
-/** A page in its documented form. @throws ApiError payload_too_large, naming `limit` */
-export function shownPage<T>(rows: ShownCommandRow[], shown: (row: ShownCommandRow) => T): T[] {
-  const byteCount = rows.reduce((sum, row) => sum + row.payload.length, 0);
-  if (byteCount > PAGE_BYTES_MAX) {
-    throw new ApiError('payload_too_large', 'this page is over 16 MiB; ask for fewer commands with a smaller limit');
-  }
-  return rows.map(shown);
+/** A page in its documented form, measured before it is read. @throws ApiError payload_too_large, naming `limit` */
+export async function shownPage<T>(db: Db, filter: CommandFilter, shown: (row: ListedCommandRow) => T): Promise<T[]> {
+  const heads = await listCommands(db, filter).execute();
+  if (heads.reduce((sum, head) => sum + head.bytes, 0) > PAGE_BYTES_MAX) throw pageTooLarge();
+  if (heads.length === 0) return [];
+  const keys = heads.map((head) => head.key);
+  return (await listedCommands(db, keys).execute()).map(shown);
 }
 
 /** As a robot's own list has it: without the robot. */
-export function shownRobotCommand(row: ShownCommandRow): RobotCommand {
+export function shownRobotCommand(row: ListedCommandRow): RobotCommand {
   return {
     uuid: row.uuid,
     state: row.state,
@@ -28,7 +32,7 @@ export function shownRobotCommand(row: ShownCommandRow): RobotCommand {
   };
 }
 
-export function shownCommand(row: ShownCommandRow): Command {
+export function shownCommand(row: ListedCommandRow): Command {
   const { uuid, ...rest } = shownRobotCommand(row);
   return { uuid, robot_id: row.robot_id, ...rest };
 }

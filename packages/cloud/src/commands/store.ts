@@ -4,6 +4,7 @@ import type { CommandState, CommandsTable } from './table.js';
 
 export type CommandRow = Selectable<CommandsTable>;
 export type ShownCommandRow = CommandRow & { robot_id: string };
+export type ListedCommandRow = Awaited<ReturnType<ReturnType<typeof listedCommands>['execute']>>[number];
 export type NewCommand = Pick<
   CommandRow,
   | 'uuid'
@@ -64,13 +65,13 @@ export async function insertCommand(db: Db, command: NewCommand): Promise<void> 
   await db.insertInto('commands').values(command).execute();
 }
 
-/** A page, newest first, with the robot's id. */
+/** A page, newest first: which commands, and how many bytes their payloads have. */
 export function listCommands(db: Db, filter: CommandFilter) {
   let query = db
     .selectFrom('commands')
     .innerJoin('robots', 'robots.key', 'commands.robot_key')
-    .select('robots.id as robot_id')
-    .selectAll('commands')
+    .select('commands.key')
+    .select((select) => select.fn<number>('octet_length', ['commands.payload']).as('bytes'))
     .where('commands.tenant_key', '=', filter.tenantKey);
   query =
     filter.robotKey === undefined
@@ -80,7 +81,18 @@ export function listCommands(db: Db, filter: CommandFilter) {
   if (filter.interface !== undefined)
     query = query.where('commands.interface', '=', filter.interface as CommandRow['interface']);
   if (filter.name !== undefined) query = query.where('commands.name', '=', filter.name);
-  return query.orderBy('commands.key', 'desc').limit(filter.limit).offset(filter.offset).execute();
+  return query.orderBy('commands.key', 'desc').limit(filter.limit).offset(filter.offset);
+}
+
+/** What a list shows of these commands, newest first; without their results, which may be large. */
+export function listedCommands(db: Db, keys: readonly number[]) {
+  return db
+    .selectFrom('commands')
+    .innerJoin('robots', 'robots.key', 'commands.robot_key')
+    .select(['commands.uuid', 'commands.state', 'commands.error_code', 'commands.interface', 'commands.name'])
+    .select(['commands.type', 'commands.payload', 'commands.created_at_ms', 'robots.id as robot_id'])
+    .where('commands.key', 'in', [...keys])
+    .orderBy('commands.key', 'desc');
 }
 
 export function findCommand(db: Db, tenantKey: number, uuid: string) {

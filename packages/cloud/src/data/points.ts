@@ -4,8 +4,8 @@
  * error where it grows over PAGE_BYTES_MAX.
  */
 import type { DataPoint, ListPointsQuery, LogRecord } from '@drover/shared/api/data';
-import { ApiError } from '@drover/shared/api/errors';
 import type { Db } from '../db/store.js';
+import { PAGE_BYTES_MAX, pageTooLarge } from '../http/page-size.js';
 import type { RobotRef } from '../robots/robots.js';
 import { type Decoded, Decoder } from './decoder.js';
 import { logRecordOf, type PointContext } from './log-record.js';
@@ -13,7 +13,6 @@ import { pointUuid } from './point-uuid.js';
 import { sourceName } from './source-name.js';
 import { channelsByKey, placesOfPage, pointHeads, pointMessages, sourcesWithPoints } from './store.js';
 
-export const PAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** Stored bytes read and decoded before others get a turn. */
 const READ_BYTES = 1024 * 1024;
 
@@ -102,9 +101,4 @@ function* piecesOf<T>(items: readonly T[], bytesOf: (item: T) => number): Genera
     bytes = 0;
   }
   if (piece.length > 0) yield piece;
-}
-
-function pageTooLarge(): ApiError {
-  const message = 'the page is over 16 MiB: ask for less with a smaller limit';
-  return new ApiError('payload_too_large', message, { details: [{ path: 'limit', message }] });
 }
