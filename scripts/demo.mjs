@@ -131,7 +131,7 @@ function start(name, settings) {
   });
   const log = [];
   const waiting = new Set();
-  const entry = { child, last: log, ended: once(child, 'exit') };
+  const entry = { child, last: log, ended: once(child, 'close') };
   children.push(entry);
   const logFile = file(`${name.replace(' ', '-')}.log`);
   writeFileSync(logFile, '');
@@ -143,9 +143,11 @@ function start(name, settings) {
       for (const check of waiting) check(line);
     });
   }
-  child.on('exit', (code) => {
+  // Not at exit: its last words may still be in the pipe.
+  child.on('close', (code) => {
+    const isExpected = waiting.size > 0;
     for (const check of waiting) check(undefined);
-    if (!stopping) {
+    if (!stopping && !isExpected) {
       console.error(`\n${name} ended with ${code}; its log: ${logFile}`);
       failed = true;
       void stop();

@@ -144,7 +144,7 @@ describe('the main job, through the API, on a simulated robot', () => {
     const recordings = async () =>
       (await cloud.get<{ source: string; num_recordings: number }[]>(path)).find((s) => s.source === '/counter')
         ?.num_recordings;
-    await cloud.until('/robots/rover-1', () => agent.process.lines.some((line) => /stream.*stopped/.test(line.msg)));
+    await cloud.until('/robots/rover-1', () => agent.process.lines.some((line) => /stream stops/.test(line.msg)));
     const settled = await recordings();
     expect(settled).toBeGreaterThanOrEqual(20);
   });

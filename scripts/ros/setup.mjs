@@ -55,7 +55,8 @@ async function fromSourced({ distro, log }) {
   const found = { distro: ROS_DISTRO, prefix: AMENT_PREFIX_PATH, python };
   if (DROVER_RCLNODEJS && existsSync(DROVER_RCLNODEJS)) return { ...found, added: { DROVER_TEST_PYTHON: python } };
   if (await checkoutRclnodejs(process.env)) return { ...found, added: { DROVER_TEST_PYTHON: python } };
-  const which = createHash('sha256').update(AMENT_PREFIX_PATH).digest('hex').slice(0, 12);
+  // One for each installation, whatever workspaces are sourced on top of it.
+  const which = createHash('sha256').update(onPath('ros2')).digest('hex').slice(0, 12);
   const folder = await cached({
     key: `${ROS_DISTRO}-sourced-${which}-node${nodeMajor}-rclnodejs${rclnodejsVersion()}`,
     log,
