@@ -27,6 +27,8 @@ program
 await program.parseAsync();
 
 async function run(): Promise<void> {
+  // What the agent writes (commands, data, desired state) is nobody else's on this machine.
+  process.umask(0o077);
   const log = pino({ base: null });
   try {
     const config = loadConfig(process.env);
