@@ -258,7 +258,7 @@ export class Commands {
     });
   }
 
-  /** How it ended, in the robot's word; the first one counts, a second changes nothing. `finishedMs`: cloud's clock. */
+  /** How it ended, in the robot's word; the first one counts, a second changes nothing. `finishedMs`: cloud's clock, whole. */
   async ended(robot: RobotRef, outcome: CommandOutcome, finishedMs: number): Promise<void> {
     const stored = await commandStore.endByRobot(this.#store.db, robot.key, outcome.uuid, {
       state: outcome.state,

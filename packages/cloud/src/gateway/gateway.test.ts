@@ -318,6 +318,32 @@ describe('the gateway', () => {
     expect(await second.next('command_cancel')).toEqual({ kind: 'command_cancel', uuid });
   });
 
+  it('stores the end of a command from a robot whose clock is off, at a time of ours', async () => {
+    const peer = await connected();
+    const offset_ms = -3_600_000.123;
+    peer.say({ kind: 'clock_request', robot_sent_ms: 5, measured: { offset_ms, uncertainty_ms: 1 } });
+    await peer.next('clock_reply');
+    const uuid = await post();
+    await peer.next('command');
+    const endedMs = Date.now() - 50;
+    peer.say(outcome(uuid, { finished_robot_ms: Math.round(endedMs - offset_ms) }));
+    await peer.next('outcome_ack');
+    expect(Math.abs(((await row(uuid)).finished_at_ms ?? 0) - endedMs)).toBeLessThanOrEqual(1);
+  });
+
+  it('stores the end of a command that was told before the clock was measured, by the clock of hello', async () => {
+    const peer = connect();
+    await once(peer.socket, 'open');
+    peer.say({ ...hello(), robot_now_ms: 86_400_000 } as UpMessage);
+    await peer.next('welcome');
+    const uuid = await post();
+    await peer.next('command');
+    peer.say(outcome(uuid, { finished_robot_ms: 86_400_000 }));
+    await peer.next('outcome_ack');
+    const { created_at_ms: createdMs, finished_at_ms: finishedMs } = await row(uuid);
+    expect(Math.abs((finishedMs ?? 0) - createdMs)).toBeLessThan(60_000);
+  });
+
   it('keeps an action’s last feedback while it runs', async () => {
     const peer = await connected();
     const uuid = await post({ interface: 'action_send_goal', name: '/fibonacci', type: 'test_msgs/action/Fibonacci' });

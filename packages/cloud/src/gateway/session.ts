@@ -6,6 +6,7 @@ import type { Hello } from '@drover/shared/link/hello';
 import { CloseCode, HELLO_TIMEOUT_MS, LINK_VERSION, LINK_VERSION_OLDEST } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
+import { stampsOf } from '../data/stamp.js';
 import type { RobotRef } from '../robots/robots.js';
 import type { Connection, Ending } from './connection.js';
 
@@ -38,9 +39,6 @@ export interface SessionPorts {
   helloTimeoutMs?: number;
 }
 
-/** A robot's clock is taken as it is while it is this close to ours. */
-const CLOCK_OFFSET_IGNORED_MS = 1_000;
-
 /** Batches under way at once; an agent that sends more than this before an acknowledgement breaks the protocol. */
 const BATCHES_IN_FLIGHT_MAX = 64;
 
@@ -66,7 +64,8 @@ export class RobotSession {
   #desiredLoop = new Coalesced(() => this.#sendDesired());
   #deliveryLoop = new Coalesced(() => this.#deliver());
   #batchesInFlight = 0;
-  #clockCorrectionMs = 0;
+  /** Robot's clock + offset = ours: what hello lets us guess, until the robot has measured it. */
+  #clockOffsetMs = 0;
 
   constructor(robot: RobotRef, connection: Connection, ports: SessionPorts) {
     this.robot = robot;
@@ -159,6 +158,7 @@ export class RobotSession {
     }
     this.#state = 'admitted';
     this.#inboxId = hello.inbox.id;
+    this.#clockOffsetMs = this.#ports.now() - hello.robot_now_ms;
     this.#ports.admit(this);
     await this.#ports.robots.sessionStarted(this.robot.key, hello.agent_version);
     await this.#ports.commands.inboxSeen(this.robot, { id: hello.inbox.id, lastSeq: hello.inbox.last_seq });
@@ -173,7 +173,7 @@ export class RobotSession {
     });
     this.#state = 'open';
     this.#log.info(
-      { agent_version: hello.agent_version, ros: hello.ros, clock_ahead_ms: hello.robot_now_ms - this.#ports.now() },
+      { agent_version: hello.agent_version, ros: hello.ros, clock_ahead_ms: -this.#clockOffsetMs },
       'robot connected',
     );
     await this.#desiredLoop.run();
@@ -207,8 +207,8 @@ export class RobotSession {
   }
 
   async #outcome(outcome: CommandOutcome): Promise<void> {
-    const finishedMs = outcome.finished_robot_ms + this.#clockCorrectionMs;
-    await this.#ports.commands.ended(this.robot, outcome, finishedMs);
+    const { stampMs } = stampsOf(outcome.finished_robot_ms, this.#clockOffsetMs, this.#ports.now());
+    await this.#ports.commands.ended(this.robot, outcome, stampMs);
     this.#written.delete(outcome.uuid);
     this.#cancelled.delete(outcome.uuid);
     this.#connection.send({ kind: 'outcome_ack', uuid: outcome.uuid });
@@ -229,8 +229,7 @@ export class RobotSession {
   }
 
   #clock(request: ClockRequest): void {
-    const offsetMs = request.measured?.offset_ms ?? 0;
-    this.#clockCorrectionMs = Math.abs(offsetMs) > CLOCK_OFFSET_IGNORED_MS ? offsetMs : 0;
+    if (request.measured) this.#clockOffsetMs = request.measured.offset_ms;
     const nowMs = this.#ports.now();
     this.#connection.send({
       kind: 'clock_reply',
