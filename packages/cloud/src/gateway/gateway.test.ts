@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL } from '@drover/shared/link/protocol';
+import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL, YIELD_HEADER } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
@@ -211,6 +211,16 @@ describe('the gateway', () => {
     await connected();
     expect(await older.closed).toMatchObject({ code: CloseCode.replaced });
     expect(await robots.get(1, 'rover-1')).toMatchObject({ online: true, online_updated_at: since });
+  });
+
+  it('takes a robot that yields only while no other session of it stands', async () => {
+    const yielding = { authorization: `Bearer ${token}`, [YIELD_HEADER]: '1' };
+    const other = await connected();
+    expect(await refusedUpgrade(url, yielding)).toMatchObject({ status: 409, body: { error_code: 'robot_connected' } });
+    expect(other.socket.readyState).toBe(WebSocket.OPEN);
+    other.socket.close(1000);
+    await until(async () => registry.size === 0);
+    await once(new WebSocket(url, LINK_SUBPROTOCOL, { headers: yielding }), 'open');
   });
 
   it('counts a cleanly closed robot as offline at once, and a reset one as online for a moment', async () => {

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL } from '@drover/shared/link/protocol';
+import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL, YIELD_HEADER } from '@drover/shared/link/protocol';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Bus } from '../bus/bus.js';
@@ -112,6 +112,10 @@ export class Gateway {
     if (!robot) {
       this.#log.warn({ remote: socket.remoteAddress }, 'robot refused: no valid token');
       return refuse(socket, 401, 'unauthenticated', 'the robot token is missing or not valid');
+    }
+    // Else two agents with one token would replace each other without end.
+    if (request.headers[YIELD_HEADER] !== undefined && this.#options.registry.get(robot.key)) {
+      return refuse(socket, 409, 'robot_connected', 'another agent is connected with this robot’s token');
     }
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
     if (!offered.includes(LINK_SUBPROTOCOL)) {
