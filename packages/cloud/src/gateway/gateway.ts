@@ -168,6 +168,8 @@ function pathOf(request: IncomingMessage): string | undefined {
 /** Answers an upgrade request with an error in the API's own form, before any websocket exists. */
 function refuse(socket: Duplex, status: number, errorCode: string, message: string): void {
   const body = JSON.stringify({ error_code: errorCode, message });
+  // `end` alone leaves it to the peer when the socket goes.
+  socket.once('finish', () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { stampsOf } from '../data/stamp.js';
 import type { RobotRef } from '../robots/robots.js';
 import type { Connection, Ending } from './connection.js';
+import { endingOf } from './failure.js';
 
 /** A command as the store has it, ready for the wire but for the life that is left. */
 export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
@@ -243,11 +244,15 @@ export class RobotSession {
     return this.#state === 'ended' || !this.#connection.isOpen;
   }
 
-  /** A failure of ours ends the session: the robot keeps what it was not told to forget, and comes again. */
+  /** A failure ends the session: the robot keeps what it was not told to forget, and comes again. */
   #attempt(work: Promise<void>): void {
     work.catch((error: unknown) => {
-      this.#log.error({ err: error }, 'session failed');
-      this.close(CloseCode.internalError, 'the cloud could not handle this; try again');
+      // What was under way when the session ended fails as well, and is of no interest.
+      if (this.#hasEnded()) return;
+      const { code, reason, ours } = endingOf(error);
+      if (ours) this.#log.error({ err: error }, 'session failed');
+      else this.#log.warn({ reason }, 'session refused');
+      this.close(code, reason);
     });
   }
 }

@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { CloseCode, LINK_PATH } from '@drover/shared/link/protocol';
+import type { UpMessage } from '@drover/shared/link/up';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { InProcessBus } from '../bus/in-process.js';
+import { BatchError, BatchRefusal } from '../data/batch-error.js';
+import { RobotGoneError } from '../robots/robot-gone.js';
+import { Gateway, type GatewayOptions } from './gateway.js';
+import { SessionRegistry } from './registry.js';
+import { hello, Peer, SPOOL } from './test-peer.js';
+
+const TOKEN = 'drt_a-token-of-the-robot';
+const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: '0194b6b0-3b1a-7cc0-8d7f-000000000009' };
+const BATCH: UpMessage = {
+  kind: 'batch',
+  spool_id: SPOOL,
+  lane: 'live',
+  first_seq: 1,
+  clock: null,
+  schemas: [],
+  channels: [],
+  rows: [{ kind: 'vital', robot_stamp_ms: 1, cpu: 1, ram: 1, disk: 1, battery: -1 }],
+};
+
+describe('the gateway, where something fails', () => {
+  let server: Server;
+  let gateway: Gateway;
+  let ports: Pick<GatewayOptions, 'robots' | 'desired' | 'data' | 'commands'>;
+  const peers: Peer[] = [];
+
+  beforeEach(async () => {
+    ports = {
+      robots: {
+        authenticateToken: async (token) => (token === TOKEN ? ROBOT : undefined),
+        sessionStarted: async () => {},
+        setOnline: async () => {},
+        onlineKeys: async () => [],
+      },
+      desired: {
+        forRobot: async () => ({
+          kind: 'desired',
+          revision: 1,
+          vitals: { enabled: true, period_s: 5 },
+          logs: { enabled: true, min_level: 'info' },
+          streams: [],
+          compose: null,
+        }),
+      },
+      data: {
+        write: async () => 1,
+        acked: async () => ({ live: 0, backfill: 0 }),
+      },
+      commands: {
+        inboxSeen: async () => {},
+        deliverable: async () => ({ commands: [], cancels: [] }),
+        taken: async () => {},
+        feedback: () => {},
+        ended: async () => {},
+      },
+    };
+    gateway = new Gateway({
+      ...ports,
+      registry: new SessionRegistry(),
+      bus: new InProcessBus(),
+      log: pino({ level: 'silent' }),
+      now: Date.now,
+    });
+    await gateway.start();
+    server = createServer().listen(0, '127.0.0.1');
+    gateway.attach(server);
+    await once(server, 'listening');
+  });
+
+  afterEach(async () => {
+    for (const peer of peers.splice(0)) peer.socket.terminate();
+    await gateway.stop();
+    server.close();
+  });
+
+  const port = () => (server.address() as AddressInfo).port;
+
+  async function greeting(): Promise<Peer> {
+    const peer = new Peer(`ws://127.0.0.1:${port()}${LINK_PATH}`, TOKEN);
+    peers.push(peer);
+    await once(peer.socket, 'open');
+    peer.say(hello());
+    return peer;
+  }
+
+  it('lets go of a refused connection that its peer keeps open', async () => {
+    const stranger = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
+    stranger.write(
+      `GET ${LINK_PATH} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    const [socket] = await Promise.all([once(server, 'upgrade').then(([, raw]) => raw), once(stranger, 'data')]);
+    if (!socket.destroyed) await once(socket, 'close');
+    stranger.destroy();
+  });
+
+  it.each([
+    [BatchRefusal.gap, CloseCode.badMessage],
+    [BatchRefusal.malformed, CloseCode.badMessage],
+    [BatchRefusal.unknownSchema, CloseCode.badMessage],
+    [BatchRefusal.robotGone, CloseCode.revoked],
+    [BatchRefusal.stopping, CloseCode.goingAway],
+    [BatchRefusal.overloaded, CloseCode.internalError],
+  ])('closes a session whose batch is refused as %s with the code of it, and says why', async (refusal, code) => {
+    ports.data.write = async () => {
+      throw new BatchError(refusal, `this is ${refusal}`);
+    };
+    const peer = await greeting();
+    await peer.next('welcome');
+    peer.say(BATCH);
+    expect(await peer.closed).toEqual({ code, reason: `this is ${refusal}` });
+  });
+
+  it('closes the session of a robot that was deleted while it connected as revoked', async () => {
+    ports.robots.sessionStarted = async () => {
+      throw new RobotGoneError(ROBOT.key);
+    };
+    expect((await (await greeting()).closed).code).toBe(CloseCode.revoked);
+  });
+
+  it('tells nothing of a failure of its own but that it failed', async () => {
+    ports.data.write = async () => {
+      throw new TypeError('a secret detail');
+    };
+    const peer = await greeting();
+    await peer.next('welcome');
+    peer.say(BATCH);
+    const { code, reason } = await peer.closed;
+    expect(code).toBe(CloseCode.internalError);
+    expect(reason).not.toContain('secret');
+  });
+});
