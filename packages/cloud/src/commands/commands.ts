@@ -251,11 +251,17 @@ export class Commands {
     });
   }
 
-  /** An action's latest feedback; the next one or the outcome makes up for one that can't be stored. */
-  feedback(robot: RobotRef, uuid: string, feedback: unknown): void {
-    commandStore.storeFeedback(this.#store.db, robot.key, uuid, JSON.stringify(feedback)).catch((error: unknown) => {
-      this.#log.warn({ err: error, robot: robot.id, command: uuid }, 'feedback not stored');
-    });
+  /** Actions' latest feedback, by uuid; the next one or the outcome makes up for one that can't be stored. */
+  async feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void> {
+    try {
+      await this.#store.db.transaction().execute(async (tx) => {
+        for (const [uuid, feedback] of newest) {
+          await commandStore.storeFeedback(tx, robot.key, uuid, JSON.stringify(feedback));
+        }
+      });
+    } catch (error) {
+      this.#log.warn({ err: error, robot: robot.id }, 'feedback not stored');
+    }
   }
 
   /** How it ended, in the robot's word; the first one counts, a second changes nothing. `finishedMs`: cloud's clock, whole. */

@@ -10,7 +10,7 @@ import { BatchError, BatchRefusal } from '../data/batch-error.js';
 import { RobotGoneError } from '../robots/robot-gone.js';
 import { Gateway, type GatewayOptions } from './gateway.js';
 import { SessionRegistry } from './registry.js';
-import { hello, Peer, SPOOL } from './test-peer.js';
+import { hello, INBOX, Peer, SPOOL } from './test-peer.js';
 
 const TOKEN = 'drt_a-token-of-the-robot';
 const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: '0194b6b0-3b1a-7cc0-8d7f-000000000009' };
@@ -57,7 +57,7 @@ describe('the gateway, where something fails', () => {
         inboxSeen: async () => {},
         deliverable: async () => ({ commands: [], cancels: [] }),
         taken: async () => {},
-        feedback: () => {},
+        feedback: async () => {},
         ended: async () => {},
       },
     };
@@ -89,6 +89,24 @@ describe('the gateway, where something fails', () => {
     peer.say(hello());
     return peer;
   }
+
+  it('stores the newest feedback of a goal, one write at a time, however fast it comes', async () => {
+    const written: [string, unknown][][] = [];
+    let finishFirst = () => {};
+    ports.commands.feedback = async (_robot, newest) => {
+      written.push([...newest]);
+      if (written.length === 1) await new Promise<void>((resolve) => (finishFirst = resolve));
+    };
+    const peer = await greeting();
+    await peer.next('welcome');
+    for (let n = 1; n <= 100; n += 1) peer.say({ kind: 'command_feedback', uuid: INBOX, feedback: n });
+    peer.say({ kind: 'clock_request', robot_sent_ms: 5, measured: null });
+    await peer.next('clock_reply');
+    finishFirst();
+    peer.say(BATCH);
+    await peer.next('batch_ack');
+    expect(written).toEqual([[[INBOX, 1]], [[INBOX, 100]]]);
+  });
 
   it('lets go of a refused connection that its peer keeps open', async () => {
     const stranger = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });

@@ -1,6 +1,6 @@
 import type { Batch } from '@drover/shared/link/batch';
 import type { ClockRequest } from '@drover/shared/link/clock';
-import type { Command, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
+import type { Command, CommandFeedback, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Hello } from '@drover/shared/link/hello';
 import { CloseCode, HELLO_TIMEOUT_MS, LINK_VERSION, LINK_VERSION_OLDEST } from '@drover/shared/link/protocol';
@@ -28,7 +28,8 @@ export interface SessionPorts {
     /** Waiting commands of the robot, now bound to this inbox, and goals that should be cancelled; in POST order. */
     deliverable(robot: RobotRef, inboxId: string): Promise<{ commands: DeliverableCommand[]; cancels: string[] }>;
     taken(robot: RobotRef, inboxId: string, taken: CommandTaken): Promise<void>;
-    feedback(robot: RobotRef, uuid: string, feedback: unknown): void;
+    /** The newest feedback of goals, by uuid. */
+    feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void>;
     ended(robot: RobotRef, outcome: CommandOutcome, finishedMs: number): Promise<void>;
   };
   /** Called once the robot has said hello, before anything is sent to it: ends an older session of the same robot. */
@@ -42,6 +43,9 @@ export interface SessionPorts {
 
 /** Batches under way at once; an agent that sends more than this before an acknowledgement breaks the protocol. */
 const BATCHES_IN_FLIGHT_MAX = 64;
+
+/** Goals whose feedback waits to be stored; past it the one that has waited longest is left to its next feedback. */
+const FEEDBACK_GOALS_MAX = 256;
 
 /**
  * One robot's conversation, from hello to the end of its connection:
@@ -64,6 +68,8 @@ export class RobotSession {
   #desiredRevision = -1;
   #desiredLoop = new Coalesced(() => this.#sendDesired());
   #deliveryLoop = new Coalesced(() => this.#deliver());
+  #feedback = new Map<string, unknown>();
+  #feedbackLoop = new Coalesced(() => this.#storeFeedback());
   #batchesInFlight = 0;
   /** Robot's clock + offset = ours: what hello lets us guess, until the robot has measured it. */
   #clockOffsetMs = 0;
@@ -132,7 +138,7 @@ export class RobotSession {
         this.#attempt(this.#taken(message));
         break;
       case 'command_feedback':
-        this.#ports.commands.feedback(this.robot, message.uuid, message.feedback);
+        this.#feedbackCame(message);
         break;
       case 'command_outcome':
         this.#attempt(this.#outcome(message));
@@ -207,6 +213,20 @@ export class RobotSession {
     if (this.#inboxId !== undefined) await this.#ports.commands.taken(this.robot, this.#inboxId, taken);
   }
 
+  /** Newest wins while a write is under way: a fast action costs what our disk gives, and nothing piles up. */
+  #feedbackCame({ uuid, feedback }: CommandFeedback): void {
+    const [oldest] = this.#feedback.keys();
+    if (this.#feedback.size >= FEEDBACK_GOALS_MAX && oldest !== undefined) this.#feedback.delete(oldest);
+    this.#feedback.set(uuid, feedback);
+    this.#attempt(this.#feedbackLoop.run());
+  }
+
+  async #storeFeedback(): Promise<void> {
+    const newest = this.#feedback;
+    this.#feedback = new Map();
+    await this.#ports.commands.feedback(this.robot, newest);
+  }
+
   async #outcome(outcome: CommandOutcome): Promise<void> {
     const { stampMs } = stampsOf(outcome.finished_robot_ms, this.#clockOffsetMs, this.#ports.now());
     await this.#ports.commands.ended(this.robot, outcome, stampMs);
@@ -272,16 +292,19 @@ class Coalesced {
       this.#again = true;
       return this.#running;
     }
-    this.#running = this.#loop().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running = this.#loop();
     return this.#running;
   }
 
   async #loop(): Promise<void> {
-    do {
-      this.#again = false;
-      await this.#action();
-    } while (this.#again);
+    try {
+      do {
+        this.#again = false;
+        await this.#action();
+      } while (this.#again);
+    } finally {
+      // In the same turn as the last look at #again: a call in between would wait for a run that never comes.
+      this.#running = undefined;
+    }
   }
 }
