@@ -63,6 +63,8 @@ class TopicSubscription {
   #changedAtMs = Number.NEGATIVE_INFINITY;
   /** There while a message may come twice: by two readers, or live and then in a history. */
   #overlap: Overlap | undefined;
+  /** ROS failed to take from the reader; the next look makes another. */
+  #broken = false;
   #closed = false;
 
   /** @throws RosError */
@@ -85,10 +87,12 @@ class TopicSubscription {
   }
 
   #drain(): void {
+    if (this.#broken) return;
     try {
       if (this.#oldReader) this.#hand(this.#oldReader, 'old');
       if (!this.#closed) this.#hand(this.#reader, 'new');
     } catch (err) {
+      this.#broken = true;
       this.#warn(err, 'messages of a topic could not be taken');
     }
   }
@@ -111,6 +115,7 @@ class TopicSubscription {
     try {
       const publishers = this.#publishers();
       this.#closeOldReader();
+      if (this.#broken) this.#replaceReader();
       const wanted = this.#wantedQos(publishers);
       if (wanted && !sameQos(wanted, this.#reader.qos) && !this.#oldReader) this.#changeReader(wanted);
       this.#see(publishers);
@@ -139,6 +144,14 @@ class TopicSubscription {
     this.#changedAtMs = this.#connection.now();
     this.#overlap ??= new Overlap();
     this.#overlap.handOver();
+  }
+
+  #replaceReader(): void {
+    this.#oldReader?.close();
+    this.#oldReader = undefined;
+    this.#reader.close();
+    this.#reader = this.#makeReader(this.#reader.qos);
+    this.#broken = false;
   }
 
   #closeOldReader(): void {
