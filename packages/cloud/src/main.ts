@@ -22,6 +22,7 @@ import { statusPageRouter } from './status/page.js';
 /** The cloud, from its settings to its end: everything there is, in the order it starts; it stops in reverse. */
 async function serve(config: Config): Promise<void> {
   const now = Date.now;
+  const monotonicNow = () => performance.now();
   const log = pino({ level: config.logLevel });
   const releaseDataDir = takeServingLock(config.dataDir);
   const store = openStore({ dataDir: config.dataDir, nowMs: now() });
@@ -35,7 +36,7 @@ async function serve(config: Config): Promise<void> {
   if (first?.generated) announce('new store: its API key, shown this once', { api_key: first.secret });
   if (!first && config.apiKey) log.warn('DROVER_API_KEY is ignored: the store has its first key already');
 
-  const gateway = new Gateway({ registry, bus, robots, desired, data: writer, commands, log, now });
+  const gateway = new Gateway({ registry, bus, robots, desired, data: writer, commands, log, now, monotonicNow });
   const endpoints = endpointsOf(services);
   const stopping = stopSignal(config.drainS, log);
   const health = healthRouter({ db: store.db, log, isStopping: () => stopping.signal.aborted });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { CloseCode, LINK_PATH } from '@drover/shared/link/protocol';
+import { CloseCode, LINK_PATH, PING_INTERVAL_MS } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -29,9 +29,13 @@ describe('the gateway, where something fails', () => {
   let server: Server;
   let gateway: Gateway;
   let ports: Pick<GatewayOptions, 'robots' | 'desired' | 'data' | 'commands'>;
+  let wallSkewMs: number;
+  let monotonicMs: number;
   const peers: Peer[] = [];
 
   beforeEach(async () => {
+    wallSkewMs = 0;
+    monotonicMs = 0;
     ports = {
       robots: {
         authenticateToken: async (token) => (token === TOKEN ? ROBOT : undefined),
@@ -66,7 +70,8 @@ describe('the gateway, where something fails', () => {
       registry: new SessionRegistry(),
       bus: new InProcessBus(),
       log: pino({ level: 'silent' }),
-      now: Date.now,
+      now: () => Date.now() + wallSkewMs,
+      monotonicNow: () => monotonicMs,
     });
     await gateway.start();
     server = createServer().listen(0, '127.0.0.1');
@@ -106,6 +111,21 @@ describe('the gateway, where something fails', () => {
     peer.say(BATCH);
     await peer.next('batch_ack');
     expect(written).toEqual([[[INBOX, 1]], [[INBOX, 100]]]);
+  });
+
+  it('neither drops its robots nor stops to ping them when the wall clock is set', async () => {
+    const peer = await greeting();
+    await peer.next('welcome');
+    for (const skewMs of [3_600_000, -3_600_000]) {
+      wallSkewMs = skewMs;
+      monotonicMs += PING_INTERVAL_MS;
+      await Promise.race([
+        once(peer.socket, 'ping'),
+        peer.closed.then((close) => {
+          throw new RangeError(`closed: ${close.reason}`);
+        }),
+      ]);
+    }
   });
 
   it('lets go of a refused connection that its peer keeps open', async () => {

@@ -80,6 +80,7 @@ describe('the gateway', () => {
       },
       log,
       now: Date.now,
+      monotonicNow: () => performance.now(),
       timings: { helloTimeoutMs: 150, resetGraceMs: 150, startGraceMs: 150 },
     });
     await gateway.start();

@@ -26,6 +26,8 @@ export interface GatewayOptions {
   commands: SessionPorts['commands'];
   log: Logger;
   now: () => number;
+  /** Milliseconds that only go forward: what tells silence must not take a clock that was set for it. */
+  monotonicNow: () => number;
   /** Tests only wait as long as they must. */
   timings?: { helloTimeoutMs: number; resetGraceMs: number; startGraceMs: number };
 }
@@ -71,7 +73,7 @@ export class Gateway {
     );
     await this.#presence.start();
     this.#timer = setInterval(() => {
-      const nowMs = this.#options.now();
+      const nowMs = this.#options.monotonicNow();
       for (const session of this.#sessions) session.tick(nowMs);
     }, TICK_MS).unref();
   }
@@ -130,19 +132,23 @@ export class Gateway {
   }
 
   #open(robot: RobotRef, webSocket: WebSocket, stream: Socket): void {
-    const { now } = this.#options;
+    const { monotonicNow } = this.#options;
     const log = this.#log.child({ robot: robot.id });
     const events = {
       message: (message: Parameters<RobotSession['accept']>[0]) => session.accept(message),
       ended: (ending: Ending) => session.ended(ending),
     };
-    const session: RobotSession = new RobotSession(robot, new Connection(webSocket, stream, events, log, now()), {
-      ...this.#options,
-      ...(this.#options.timings && { helloTimeoutMs: this.#options.timings.helloTimeoutMs }),
-      log: this.#log,
-      admit: (admitted) => this.#admit(admitted),
-      gone: (ended, ending) => this.#gone(ended, ending),
-    });
+    const session: RobotSession = new RobotSession(
+      robot,
+      new Connection(webSocket, stream, events, log, monotonicNow()),
+      {
+        ...this.#options,
+        ...(this.#options.timings && { helloTimeoutMs: this.#options.timings.helloTimeoutMs }),
+        log: this.#log,
+        admit: (admitted) => this.#admit(admitted),
+        gone: (ended, ending) => this.#gone(ended, ending),
+      },
+    );
     this.#sessions.add(session);
   }
 
