@@ -87,11 +87,11 @@ describe('the gateway, where something fails', () => {
 
   const port = () => (server.address() as AddressInfo).port;
 
-  async function greeting(): Promise<Peer> {
+  async function greeting(inbox: Parameters<typeof hello>[0] = {}): Promise<Peer> {
     const peer = new Peer(`ws://127.0.0.1:${port()}${LINK_PATH}`, TOKEN);
     peers.push(peer);
     await once(peer.socket, 'open');
-    peer.say(hello());
+    peer.say(hello(inbox));
     return peer;
   }
 
@@ -161,6 +161,26 @@ describe('the gateway, where something fails', () => {
       throw new RobotGoneError(ROBOT.key);
     };
     expect((await (await greeting()).closed).code).toBe(CloseCode.revoked);
+  });
+
+  it('does not let a session that was replaced while it connected speak for its inbox', async () => {
+    const seen: string[] = [];
+    ports.commands.inboxSeen = async (_robot, inbox) => void seen.push(inbox.id);
+    let goOn = () => {};
+    const started = new Promise<void>((resolve) => {
+      ports.robots.sessionStarted = () => {
+        resolve();
+        ports.robots.sessionStarted = async () => {};
+        return new Promise((done) => (goOn = done));
+      };
+    });
+    const older = await greeting();
+    await started;
+    const newer = await greeting({ id: SPOOL });
+    await newer.next('welcome');
+    goOn();
+    await older.closed;
+    expect(seen).toEqual([SPOOL]);
   });
 
   it('tells nothing of a failure of its own but that it failed', async () => {

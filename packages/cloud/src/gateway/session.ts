@@ -168,6 +168,8 @@ export class RobotSession {
     this.#clockOffsetMs = this.#ports.now() - hello.robot_now_ms;
     this.#ports.admit(this);
     await this.#ports.robots.sessionStarted(this.robot.key, hello.agent_version);
+    // Replaced meanwhile: to say now which inbox there is would end the commands that the newer session has.
+    if (this.#hasEnded()) return;
     await this.#ports.commands.inboxSeen(this.robot, { id: hello.inbox.id, lastSeq: hello.inbox.last_seq });
     const acked = await this.#ports.data.acked(this.robot.key, hello.spool.id);
     if (this.#hasEnded()) return;
