@@ -195,4 +195,12 @@ describe('commands in the store', () => {
     expect(await commands.cancel(1, uuidv7())).toBe('unknown');
     expect(await commands.cancel(2, topic)).toBe('unknown');
   });
+
+  it('are told as ended to a cancel that comes as they expire, not as running', async () => {
+    const uuid = await post({ ttlMs: 60_000 });
+    nowMs += 60_000;
+    const [answer] = await Promise.all([commands.cancel(1, uuid), commands.sweep()]);
+    const { error_code } = (await endOf(uuid)) ?? {};
+    expect([answer, error_code]).toEqual(error_code === 'canceled' ? ['canceled', 'canceled'] : ['ended', 'expired']);
+  });
 });

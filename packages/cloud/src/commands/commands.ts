@@ -191,17 +191,23 @@ export class Commands {
 
   /** Cancels an open command; says why not where it can't be. */
   async cancel(tenantKey: number, uuid: string): Promise<'canceled' | 'unknown' | 'ended' | 'not_cancelable'> {
-    const { db } = this.#store;
-    const command = await commandStore.findCommand(db, tenantKey, uuid);
-    if (!command) return 'unknown';
-    if (command.state === 'executed' || command.state === 'error') return 'ended';
-    const nowMs = this.#now();
-    const end = cloudEnd('canceled', 'cancelled before it reached the robot', nowMs);
-    if (command.inbox_id === null && (await commandStore.endUnbound(db, uuid, end))) return 'canceled';
-    if (command.interface !== 'action_send_goal') return 'not_cancelable';
-    if (!(await commandStore.requestCancel(db, uuid))) return 'ended';
-    this.announce(command.robot_key);
-    return 'canceled';
+    let askedOf: number | undefined;
+    // One transaction: a session or the clock may take the command on between a look and the change.
+    const answer = await this.#store.db.transaction().execute(async (tx) => {
+      const command = await commandStore.findCommand(tx, tenantKey, uuid);
+      if (!command) return 'unknown';
+      if (command.state === 'executed' || command.state === 'error') return 'ended';
+      if (command.inbox_id === null) {
+        await commandStore.endOne(tx, uuid, cloudEnd('canceled', 'cancelled before it reached the robot', this.#now()));
+        return 'canceled';
+      }
+      if (command.interface !== 'action_send_goal') return 'not_cancelable';
+      await commandStore.requestCancel(tx, uuid);
+      askedOf = command.robot_key;
+      return 'canceled';
+    });
+    if (askedOf !== undefined) this.announce(askedOf);
+    return answer;
   }
 
   /**
@@ -224,21 +230,21 @@ export class Commands {
   async deliverable(robot: RobotRef, inboxId: string) {
     const { db } = this.#store;
     await commandStore.bindWaiting(db, robot.key, inboxId, this.#now());
-    const open = await commandStore.openInInbox(db, robot.key, inboxId);
+    // Cancels first: one must never be known before its command, or the robot would get it too early, and only once.
+    const cancels = await commandStore.cancelsRequested(db, robot.key, inboxId);
+    const commands = await commandStore.untaken(db, robot.key, inboxId);
     return {
-      commands: open
-        .filter((row) => row.state === 'created')
-        .map((row) => ({
-          uuid: row.uuid,
-          interface: row.interface,
-          name: row.name,
-          type: row.type,
-          payload: JSON.parse(row.payload) as Record<string, unknown>,
-          deadline_cloud_ms: row.deadline_ms,
-          timeout_ms: row.timeout_ms,
-          latched: row.latched === 1,
-        })),
-      cancels: open.filter((row) => row.cancel_requested === 1).map((row) => row.uuid),
+      commands: commands.map((row) => ({
+        uuid: row.uuid,
+        interface: row.interface,
+        name: row.name,
+        type: row.type,
+        payload: JSON.parse(row.payload) as Record<string, unknown>,
+        deadline_cloud_ms: row.deadline_ms,
+        timeout_ms: row.timeout_ms,
+        latched: row.latched === 1,
+      })),
+      cancels: cancels.map((row) => row.uuid),
     };
   }
 

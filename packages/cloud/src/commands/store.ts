@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely';
-import type { Db } from '../db/store.js';
+import type { Db, Tx } from '../db/store.js';
 import type { CommandState, CommandsTable } from './table.js';
 
 export type CommandRow = Selectable<CommandsTable>;
@@ -141,14 +141,28 @@ export async function bindWaiting(db: Db, robotKey: number, inboxId: string, now
     .execute();
 }
 
-/** The robot's open commands that are bound to this inbox, in POST order. */
-export function openInInbox(db: Db, robotKey: number, inboxId: string): Promise<CommandRow[]> {
+/** What the robot's inbox should get: commands bound to it and not known to be taken, in POST order. */
+export function untaken(db: Db, robotKey: number, inboxId: string) {
   return db
     .selectFrom('commands')
-    .selectAll()
+    .select(['uuid', 'interface', 'name', 'type', 'payload', 'deadline_ms', 'timeout_ms', 'latched'])
+    .where('robot_key', '=', robotKey)
+    .where(isOpen)
+    .where('state', '=', 'created')
+    .where('inbox_id', '=', inboxId)
+    .orderBy('key')
+    .execute();
+}
+
+/** The open commands of the robot's inbox that should be cancelled, taken or not. */
+export function cancelsRequested(db: Db, robotKey: number, inboxId: string) {
+  return db
+    .selectFrom('commands')
+    .select('uuid')
     .where('robot_key', '=', robotKey)
     .where(isOpen)
     .where('inbox_id', '=', inboxId)
+    .where('cancel_requested', '=', 1)
     .orderBy('key')
     .execute();
 }
@@ -190,26 +204,14 @@ export async function endByRobot(db: Db, robotKey: number, uuid: string, end: En
   return updated.numUpdatedRows > 0n;
 }
 
-/** Ends one command that certainly reached no robot; false where it has been bound or ended meanwhile. */
-export async function endUnbound(db: Db, uuid: string, end: ReturnType<typeof cloudEnd>): Promise<boolean> {
-  const updated = await db
-    .updateTable('commands')
-    .set(end)
-    .where('uuid', '=', uuid)
-    .where(isUnbound)
-    .executeTakeFirst();
-  return updated.numUpdatedRows > 0n;
+/** Ends one command. */
+export async function endOne(tx: Tx, uuid: string, end: ReturnType<typeof cloudEnd>): Promise<void> {
+  await tx.updateTable('commands').set(end).where('uuid', '=', uuid).execute();
 }
 
-/** Notes that an open command should be cancelled on the robot; false where it has ended meanwhile. */
-export async function requestCancel(db: Db, uuid: string): Promise<boolean> {
-  const updated = await db
-    .updateTable('commands')
-    .set({ cancel_requested: 1 })
-    .where('uuid', '=', uuid)
-    .where(isOpen)
-    .executeTakeFirst();
-  return updated.numUpdatedRows > 0n;
+/** Notes that a command should be cancelled on the robot. */
+export async function requestCancel(tx: Tx, uuid: string): Promise<void> {
+  await tx.updateTable('commands').set({ cancel_requested: 1 }).where('uuid', '=', uuid).execute();
 }
 
 /** Ends those that no robot has seen and whose life is over. */
