@@ -34,9 +34,10 @@ async function run(): Promise<void> {
     const config = loadConfig(process.env);
     log.level = config.logLevel;
     process.on('uncaughtException', (error) => die(log, error));
-    const agent = await startAgent(config, log);
+    const agent = startAgent(config, log);
     process.on('SIGTERM', () => stop(log, agent));
     process.on('SIGINT', () => stop(log, agent));
+    await agent;
   } catch (error) {
     if (!(error instanceof ConfigError)) return die(log, error);
     console.error(`drover-agent can't start; these settings are wrong (drover-agent --help):\n${error.message}`);
@@ -46,12 +47,12 @@ async function run(): Promise<void> {
 
 let stopping = false;
 
-async function stop(log: Logger, agent: { stop: () => Promise<void> }): Promise<void> {
+async function stop(log: Logger, agent: ReturnType<typeof startAgent>): Promise<void> {
   // The signal may come twice: once from the supervisor, once to the group.
   if (stopping) return;
   stopping = true;
   setTimeout(() => die(log, new Error('the agent did not stop in time')), STOP_MS_MAX).unref();
-  await agent.stop();
+  await (await agent).stop();
   log.info('agent stopped');
   process.exit(0);
 }

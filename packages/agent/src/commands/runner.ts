@@ -10,7 +10,7 @@ import { Job } from './job.js';
 import { nextState } from './lifecycle.js';
 import { type Ending, failed, failureOf, outcomeMessage } from './outcome.js';
 import { OutcomeBox } from './outcome-box.js';
-import { call, publish } from './perform.js';
+import { call, publish, TIMED_OUT, within } from './perform.js';
 import { type Prepared, prepare } from './prepare.js';
 import { JobQueues } from './queues.js';
 
@@ -222,7 +222,10 @@ export class CommandRunner {
     }
     job.state = nextState(job.state, 'start', job.kind) ?? job.state;
     try {
-      return await prepare(this.#options.graph, job.command);
+      const prepared = await within(prepare(this.#options.graph, job.command), job.command.timeout_ms);
+      if (prepared !== TIMED_OUT) return prepared;
+      this.#end(job, failed('timeout', 'the definition of its type was not found out in time'));
+      return null;
     } catch (error) {
       const ending = failureOf(error);
       if (ending) this.#end(job, ending);

@@ -27,14 +27,28 @@ export interface StoreFileOptions {
   readonly log: Logger;
 }
 
-/** Opens the file, or a new one in its place where it is corrupt. @throws SQLite's error where neither works. */
-export function openStoreFile(options: StoreFileOptions): StoreFile {
+/**
+ * Opens the file and makes of it what `use` does, or of a new one in its place where it is corrupt: `use` reads first
+ * what it needs, and a file that is broken there must not stop the agent at every start.
+ * @throws SQLite's error where neither works.
+ */
+export function openStoreFile<T>(options: StoreFileOptions, use: (file: StoreFile) => T): T {
   try {
-    return open(options);
+    return openAndUse(options, use);
   } catch (error) {
     if (!isCorrupt(error)) throw error;
     setAside(options, 'corrupt', error.message);
-    return open(options);
+    return openAndUse(options, use);
+  }
+}
+
+function openAndUse<T>(options: StoreFileOptions, use: (file: StoreFile) => T): T {
+  const file = open(options);
+  try {
+    return use(file);
+  } catch (error) {
+    file.db.close();
+    throw error;
   }
 }
 

@@ -47,6 +47,15 @@ export interface TakeRequest {
   readonly goalId: string | null;
 }
 
+/** Reads enough of an inbox's file to find a broken one out. */
+export function checkInboxFile(file: StoreFile): StoreFile {
+  const sql = prepare(file.db);
+  sql.lastSeq.get();
+  sql.inState.all('running');
+  sql.inState.all('waiting');
+  return file;
+}
+
 export interface InboxOptions {
   /** Opens the file; called again after it was set aside. */
   readonly open: () => StoreFile;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openStoreFile, type StoreFileOptions, setAside } from '../disk/store-file.js';
-import { INBOX_MIGRATIONS, Inbox } from './inbox.js';
+import { checkInboxFile, INBOX_MIGRATIONS, Inbox } from './inbox.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
 import { Spool } from './spool.js';
 import { SpoolStore } from './store.js';
@@ -26,7 +26,7 @@ export function openSpool(options: OpenOptions & { readonly bytesMax: number }):
   return new Spool({
     ...options,
     log: file.log,
-    open: () => new SpoolStore(openStoreFile(file)),
+    open: () => openStoreFile(file, (opened) => new SpoolStore(opened)),
     setAside: (why, detail) => setAside(file, why, detail),
   });
 }
@@ -39,5 +39,8 @@ export function openInbox(options: OpenOptions): Inbox {
     migrations: INBOX_MIGRATIONS,
     log: options.log.child({ part: 'inbox' }),
   };
-  return new Inbox({ open: () => openStoreFile(file), setAside: (why, detail) => setAside(file, why, detail) });
+  return new Inbox({
+    open: () => openStoreFile(file, checkInboxFile),
+    setAside: (why, detail) => setAside(file, why, detail),
+  });
 }

@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Batch } from '@drover/shared/link/batch';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStoreFile } from '../disk/store-file.js';
 import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
 import { openSpool } from './open.js';
-import { BUFFER_BYTES_MAX, COMMIT_INTERVAL_MS, type Spool } from './spool.js';
+import { SPOOL_MIGRATIONS } from './schema.js';
+import { BUFFER_BYTES_MAX, COMMIT_INTERVAL_MS, Spool } from './spool.js';
+import { SpoolStore } from './store.js';
 import { Uploader } from './uploader.js';
 
 const NOTHING = { live: 0, backfill: 0 };
@@ -155,6 +158,20 @@ describe('identity', () => {
     expect(spool.id).not.toBe(id);
   });
 
+  it('sets a file aside that is broken where the spool first looks', () => {
+    const dir = tempDataDir();
+    const before = open(dir).spool;
+    for (let n = 1; n <= 500; n += 1) before.append(point(n, { bytes: 500 }));
+    before.close();
+    const size = statSync(join(dir, 'spool.db')).size;
+    const handle = openSync(join(dir, 'spool.db'), 'r+');
+    writeSync(handle, Buffer.alloc(size - 8192, 0xa5), 0, size - 8192, 8192);
+    closeSync(handle);
+    const { spool } = open(dir);
+    expect(spool.id).not.toBe(before.id);
+    expect(readdirSync(dir).some((name) => name.startsWith('spool.db.corrupt-'))).toBe(true);
+  });
+
   it('sets a corrupt file aside and begins a new one', () => {
     const dir = tempDataDir();
     writeFileSync(join(dir, 'spool.db'), 'this is no database, whatever its name says'.repeat(200));
@@ -165,6 +182,75 @@ describe('identity', () => {
 });
 
 describe('a disk that refuses', () => {
+  it('(full, as SQLite says it) keeps the agent going, and everything arrives once there is room', async () => {
+    const dataDir = tempDataDir();
+    const file = {
+      path: join(dataDir, 'spool.db'),
+      migrations: SPOOL_MIGRATIONS,
+      newId: freshUuid,
+      now: Date.now,
+      log: silent,
+    };
+    const opened = openStoreFile(file, (one) => one);
+    const errors: unknown[] = [];
+    const store = new SpoolStore(opened);
+    const commit = store.commit.bind(store);
+    store.commit = (work) => {
+      try {
+        return commit(work);
+      } catch (error) {
+        errors.push(error);
+        // Room again, but only after it was refused.
+        opened.db.pragma('max_page_count = 1073741823');
+        throw error;
+      }
+    };
+    const pages = Number(opened.db.pragma('page_count', { simple: true }));
+    opened.db.pragma(`max_page_count = ${pages + 2}`);
+    const monotonicNow = () => performance.now();
+    const common = { newId: freshUuid, monotonicNow, log: silent };
+    const spool = new Spool({ ...common, open: () => store, setAside: () => {}, bytesMax: 1e9 });
+    const uploader = new Uploader({ spool, clockOffset: () => null, monotonicNow, log: silent });
+    onTestFinished(() => {
+      uploader.stop();
+      spool.close();
+    });
+    const receiver = cloud(spool, () => uploader);
+    uploader.open(receiver, NOTHING);
+    for (let n = 1; n <= 20; n += 1) spool.append(point(n, { bytes: 5_000 }));
+    expect(await receiver.until((numbers) => numbers.length === 20)).toEqual(
+      Array.from({ length: 20 }, (_, i) => i + 1),
+    );
+    expect(errors).toMatchObject([{ code: 'SQLITE_FULL' }]);
+  });
+
+  it('whose file turns out corrupt while it is used: set aside, a new one begun, the session opened anew', async () => {
+    const dataDir = tempDataDir();
+    const before = open(dataDir).spool;
+    for (let n = 1; n <= 500; n += 1) before.append(point(n, { bytes: 500 }));
+    before.close();
+    // The leaves of `rows` are the last pages of the file; what is read at the start stays whole.
+    const size = statSync(join(dataDir, 'spool.db')).size;
+    const handle = openSync(join(dataDir, 'spool.db'), 'r+');
+    writeSync(handle, Buffer.alloc(size / 2, 0xa5), 0, size / 2, size / 4);
+    closeSync(handle);
+    const { spool, uploader } = open(dataDir);
+    const changed = new Promise<void>((resolve) => spool.onIdentityChange(resolve));
+    const { id } = spool;
+    uploader.open(
+      cloud(spool, () => uploader),
+      NOTHING,
+    );
+    spool.append(point(501));
+    await changed;
+    expect(spool.id).not.toBe(id);
+    expect(readdirSync(dataDir).some((name) => name.startsWith('spool.db.corrupt-'))).toBe(true);
+    uploader.close();
+    const receiver = cloud(spool, () => uploader);
+    uploader.open(receiver, NOTHING);
+    expect(await receiver.until((numbers) => numbers.length === 1)).toEqual([501]);
+  });
+
   it('keeps samples in memory, and they arrive once it takes writes again', async () => {
     const { spool, uploader } = open(tempDataDir());
     const receiver = cloud(spool, () => uploader);

@@ -10,6 +10,8 @@ export const COMMIT_INTERVAL_MS = 200;
 const COMMIT_BYTES = 2 * 1024 * 1024;
 /** Between two commits while a backlog is sent: acknowledgements come faster than a disk should be synced. */
 const COMMIT_INTERVAL_BUSY_MS = 25;
+/** An acknowledgement waits at most this long for samples to share a commit with. */
+const COMMIT_INTERVAL_IDLE_MS = 1_000;
 /** After a commit that the disk refused. */
 const RETRY_INTERVAL_MS = 1_000;
 /** What waits in memory while the disk refuses; past it the oldest goes, counted. */
@@ -113,8 +115,8 @@ export class Spool {
   /** The cloud holds everything of the lane up to `seq`: it is removed with the next commit. */
   acknowledge(lane: Lane, seq: number): void {
     this.#acked[lane] = Math.max(seq, this.#acked[lane] ?? 0);
-    const backlog = this.#store.held().rows > 0;
-    this.#schedule(backlog ? COMMIT_INTERVAL_BUSY_MS : COMMIT_INTERVAL_MS);
+    // With nothing more to send, the removal goes along with the next samples: one sync of the disk for both.
+    this.#schedule(this.#store.hasBacklog() ? COMMIT_INTERVAL_BUSY_MS : COMMIT_INTERVAL_IDLE_MS);
   }
 
   /**

@@ -9,16 +9,16 @@ import type { Sample } from './rows.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
 import { BATCH_BYTES_MAX, SpoolStore, type SpoolWork } from './store.js';
 
+const fileOptions = (dir: string) => ({
+  path: join(dir, 'spool.db'),
+  migrations: SPOOL_MIGRATIONS,
+  newId: freshUuid,
+  now: Date.now,
+  log: silent,
+});
+
 function open(dir: string): SpoolStore {
-  return new SpoolStore(
-    openStoreFile({
-      path: join(dir, 'spool.db'),
-      migrations: SPOOL_MIGRATIONS,
-      newId: freshUuid,
-      now: Date.now,
-      log: silent,
-    }),
-  );
+  return openStoreFile(fileOptions(dir), (file) => new SpoolStore(file));
 }
 
 /** Work of a spool that has no session, unless said otherwise. */
@@ -94,13 +94,7 @@ describe('batches', () => {
     const dir = tempDataDir();
     const store = open(dir);
     const [batch] = store.commit(work({ samples: points(1, 3), ...online }));
-    const file = openStoreFile({
-      path: join(dir, 'spool.db'),
-      migrations: SPOOL_MIGRATIONS,
-      newId: freshUuid,
-      now: Date.now,
-      log: silent,
-    });
+    const file = openStoreFile(fileOptions(dir), (opened) => opened);
     file.db.exec('DELETE FROM rows WHERE id = 2');
     expect(batch && store.read(batch).rows).toEqual([{ kind: 'gone' }, { kind: 'gone' }, { kind: 'gone' }]);
   });

@@ -95,6 +95,12 @@ export class SpoolStore {
     return this.#ledger.total();
   }
 
+  /** Whether rows wait that have not been given a place in a lane yet. */
+  hasBacklog(): boolean {
+    const placed = this.#unacked.reduce((sum, batch) => sum + batch.rowCount, 0);
+    return this.#ledger.total().rows > placed;
+  }
+
   robotId(): string | null {
     return this.#file.robotId();
   }

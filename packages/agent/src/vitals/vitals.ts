@@ -31,6 +31,7 @@ export class Vitals {
   readonly #options: VitalsOptions;
   #config: Desired['vitals'] = { enabled: false, period_s: 5 };
   #timer: NodeJS.Timeout | null = null;
+  #isMeasuring = false;
   #battery: { readonly percent: number; readonly atMs: number } | null = null;
   #tap: Tap | null = null;
   #stopping: Promise<void> = Promise.resolve();
@@ -64,6 +65,9 @@ export class Vitals {
 
   async #sample(): Promise<void> {
     const { measure, sink, wallNow, log } = this.#options;
+    // A slow measurement is not overtaken by the next.
+    if (this.#isMeasuring) return;
+    this.#isMeasuring = true;
     try {
       const load = await measure();
       // It may have been disabled meanwhile.
@@ -80,6 +84,8 @@ export class Vitals {
       });
     } catch (error) {
       log.warn({ err: error }, 'vitals can not be measured');
+    } finally {
+      this.#isMeasuring = false;
     }
   }
 
