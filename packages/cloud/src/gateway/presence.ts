@@ -7,6 +7,14 @@ const RESET_GRACE_MS = 3_000;
 /** After a start, robots that the store remembers as online have this long to come back before they count as offline. */
 const START_GRACE_MS = 20_000;
 
+/** What the store refused (a full disk, say) is written again this often. */
+const RETRY_MS = 2_000;
+
+interface Change {
+  readonly online: boolean;
+  readonly atMs: number;
+}
+
 export interface PresenceStore {
   setOnline(robotKey: number, online: boolean, atMs: number): Promise<void>;
   onlineKeys(): Promise<number[]>;
@@ -14,7 +22,8 @@ export interface PresenceStore {
 
 /**
  * Turns sessions that come and go into `online`: a clean close counts at once, a reset after a moment, a replacement not
- * at all. The store keeps what it last knew through a crash; `start` settles who did not come back.
+ * at all. The store keeps what it last knew through a crash; `start` settles who did not come back. A change that the
+ * store refuses is written again until it is taken or overtaken: one a robot at most.
  */
 export class Presence {
   readonly #store: PresenceStore;
@@ -22,10 +31,13 @@ export class Presence {
   readonly #now: () => number;
   readonly #leaving = new Map<number, NodeJS.Timeout>();
   readonly #here = new Set<number>();
+  /** Changes on their way to the store, the newest of each robot. */
+  readonly #unstored = new Map<number, Change>();
   #startTimer: NodeJS.Timeout | undefined;
-
+  #retryTimer: NodeJS.Timeout | undefined;
   readonly #resetGraceMs: number;
   readonly #startGraceMs: number;
+  readonly #retryMs: number;
 
   constructor(options: {
     store: PresenceStore;
@@ -33,9 +45,11 @@ export class Presence {
     now: () => number;
     resetGraceMs?: number;
     startGraceMs?: number;
+    retryMs?: number;
   }) {
     this.#resetGraceMs = options.resetGraceMs ?? RESET_GRACE_MS;
     this.#startGraceMs = options.startGraceMs ?? START_GRACE_MS;
+    this.#retryMs = options.retryMs ?? RETRY_MS;
     this.#store = options.store;
     this.#log = options.log;
     this.#now = options.now;
@@ -52,6 +66,8 @@ export class Presence {
   /** Leaves the store as it is: sessions end because we stop, not because the robots left. */
   stop(): void {
     clearTimeout(this.#startTimer);
+    clearTimeout(this.#retryTimer);
+    this.#unstored.clear();
     for (const timer of this.#leaving.values()) clearTimeout(timer);
     this.#leaving.clear();
     this.#here.clear();
@@ -81,8 +97,24 @@ export class Presence {
   }
 
   #set(robotKey: number, online: boolean): void {
-    this.#store.setOnline(robotKey, online, this.#now()).catch((error: unknown) => {
-      this.#log.error({ err: error, robot_key: robotKey, online }, 'presence not stored');
-    });
+    this.#write(robotKey, { online, atMs: this.#now() });
+  }
+
+  #write(robotKey: number, change: Change): void {
+    this.#unstored.set(robotKey, change);
+    this.#store.setOnline(robotKey, change.online, change.atMs).then(
+      () => {
+        if (this.#unstored.get(robotKey) === change) this.#unstored.delete(robotKey);
+      },
+      (error: unknown) => {
+        this.#log.error({ err: error, robot_key: robotKey, online: change.online }, 'presence not stored');
+        this.#retryTimer ??= setTimeout(() => this.#retry(), this.#retryMs).unref();
+      },
+    );
+  }
+
+  #retry(): void {
+    this.#retryTimer = undefined;
+    for (const [robotKey, change] of [...this.#unstored]) this.#write(robotKey, change);
   }
 }
