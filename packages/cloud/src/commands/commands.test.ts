@@ -203,4 +203,20 @@ describe('commands in the store', () => {
     const { error_code } = (await endOf(uuid)) ?? {};
     expect([answer, error_code]).toEqual(error_code === 'canceled' ? ['canceled', 'canceled'] : ['ended', 'expired']);
   });
+
+  it('and robots cost no write where a robot comes back as it was: thousands do at once after a restart', async () => {
+    const robots = new Robots({ store, bus: new InProcessBus(), now: () => nowMs });
+    const comes = async (lastSeq: number) => {
+      await robots.sessionStarted(robot.key, '2026-11-21');
+      await commands.inboxSeen(robot, { id: INBOX, lastSeq });
+    };
+    const changes = () =>
+      store.exclusive((raw) => raw.prepare<[], number>('select total_changes()').pluck().get() ?? -1);
+    await comes(5);
+    const before = await changes();
+    await comes(5);
+    expect(await changes()).toBe(before);
+    await comes(6);
+    expect(await changes()).toBe(before + 1);
+  });
 });

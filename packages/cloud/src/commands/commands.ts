@@ -217,10 +217,11 @@ export class Commands {
   async inboxSeen(robot: RobotRef, inbox: { id: string; lastSeq: number }): Promise<void> {
     const nowMs = this.#now();
     const ended = await this.#store.db.transaction().execute(async (tx) => {
-      const wentBack = inbox.lastSeq < (await commandStore.inboxLastSeq(tx, robot.key, inbox.id));
+      const known = await commandStore.inboxLastSeq(tx, robot.key, inbox.id);
+      const wentBack = inbox.lastSeq < known;
       const end = cloudEnd('outcome_unknown', 'the robot came back without the inbox that had taken it', nowMs);
       const count = await commandStore.endLostInboxes(tx, robot.key, { id: inbox.id, wentBack }, end);
-      await commandStore.setInboxLastSeq(tx, robot.key, inbox.id, inbox.lastSeq);
+      if (inbox.lastSeq !== known) await commandStore.setInboxLastSeq(tx, robot.key, inbox.id, inbox.lastSeq);
       return count;
     });
     if (ended > 0n) this.#log.warn({ robot: robot.id, commands: Number(ended) }, 'commands lost with their inbox');

@@ -13,7 +13,7 @@ import type { Db, Store } from '../db/store.js';
 import type { Caller } from '../http/caller.js';
 import { hashSecret, newSecret, secretHint } from '../keys/secrets.js';
 import { RobotGoneError } from './robot-gone.js';
-import { onlineRobotKeys, type RobotRef, robotById, robotByToken, robotsOfTenant } from './store.js';
+import { onlineRobotKeys, type RobotRef, robotById, robotByToken, robotRefs, robotsOfTenant } from './store.js';
 
 export type { RobotRef } from './store.js';
 
@@ -133,8 +133,12 @@ export class Robots {
       .set({ provisioned: 1, agent_version: agentVersion })
       .where('key', '=', robotKey)
       .where('deleted_at_ms', 'is', null)
+      // Nothing to write for a robot that comes back as it was: after our own restart all of them do, at once.
+      .where((where) => where.or([where('provisioned', '=', 0), where('agent_version', '!=', agentVersion)]))
       .executeTakeFirst();
-    if (numUpdatedRows === 0n) throw new RobotGoneError(robotKey);
+    if (numUpdatedRows > 0n) return;
+    const robot = robotRefs(this.#store.db).where('robots.key', '=', robotKey);
+    if (!(await robot.executeTakeFirst())) throw new RobotGoneError(robotKey);
   }
 
   /** `online_updated_at` moves only when `online` does. */
