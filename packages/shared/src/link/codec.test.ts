@@ -57,6 +57,11 @@ describe('the link codec', () => {
     expect(read(FrameReader.down(), frames)).toEqual([message]);
   });
 
+  it('refuses a part without data, of which there could be any number', () => {
+    const frame = encode({ kind: 'part', message: 1, index: 0, last: false, data: new Uint8Array(0) });
+    expect(refusal(() => FrameReader.up().accept(frame)).closeCode).toBe(CloseCode.badMessage);
+  });
+
   it('cuts a large message into frames under the bound and puts it together again', () => {
     const message = batchOf(200_000);
     const frames = new FrameWriter<UpMessage>().frames(message);

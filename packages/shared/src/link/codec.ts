@@ -26,7 +26,8 @@ const part = z.object({
   message: z.int().positive(),
   index: z.int().nonnegative(),
   last: z.boolean(),
-  data: bytes,
+  /** Never empty: a message's bytes are bounded, and so its parts are. */
+  data: bytes.refine((data) => data.byteLength > 0, 'must not be empty'),
 });
 
 /**
