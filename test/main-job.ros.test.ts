@@ -61,11 +61,11 @@ describeRos('the main job, through the API, on real ROS 2 with rclpy at the othe
       type: 'geometry_msgs/msg/Twist',
       payload: { linear: { x: 0.1, y: -2.5e-7 }, angular: { z: 'Infinity' } },
     });
+    expect(outcome).toMatchObject({ state: 'executed', result: { matched_subscribers: 1 } });
     expect(await subscription.next()).toEqual({
       linear: { x: 0.1, y: -2.5e-7, z: 0 },
       angular: { x: 0, y: 0, z: 'Infinity' },
     });
-    expect(outcome).toMatchObject({ state: 'executed', result: { matched_subscribers: 1 } });
     expect(subscription.received).toHaveLength(1);
   });
 
@@ -250,9 +250,10 @@ describeRos('the main job, through the API, on real ROS 2 with rclpy at the othe
     await publisher.matched();
     await publisher.repeat({ data: 0 }, { count: 20, hz: 50 });
     await agent.crashAndRestart();
-    await publisher.matched();
-    await publisher.repeat({ data: 1 }, { count: 50, hz: 50 });
-    await points('/steady', (found) => found.filter((point) => point.payload.data === 1).length >= 25);
+    // Long enough to outlast discovery: the killed subscription still counts as matched for ten seconds.
+    const publishing = publisher.repeat({ data: 1 }, { count: 500, hz: 50 });
+    await points('/steady', (found) => found.filter((point) => point.payload.data === 1).length >= 50);
+    await publishing;
     expect(
       await cloud.run('rover-1', {
         interface: 'service',

@@ -5,8 +5,9 @@ import type { Prepared } from './prepare.js';
 
 /** How long a service or an action server is waited for. */
 export const READY_TIMEOUT_MS = 5_000;
-/** How long the first message of a publisher waits for a subscriber. */
+/** How long the first message of a publisher waits for a subscriber; longer where the agent itself has just come up. */
 export const MATCH_TIMEOUT_MS = 1_000;
+const JOINING_TIMEOUT_MS = 5_000;
 
 /** Publishes; ends as executed whoever listens, and says when nobody did. */
 export async function publish(
@@ -20,6 +21,7 @@ export async function publish(
     cdr: topic.cdr,
     latched: options.latched,
     matchTimeoutMs: Math.min(MATCH_TIMEOUT_MS, options.timeoutMs),
+    joiningTimeoutMs: Math.min(JOINING_TIMEOUT_MS, options.timeoutMs),
   });
   const sent = await within(publishing, options.timeoutMs);
   if (sent === TIMED_OUT) return timedOut('it may have been published', options.timeoutMs);

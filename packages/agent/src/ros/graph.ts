@@ -59,6 +59,8 @@ export interface PublishRequest {
   /** Transient local durability instead of volatile. */
   latched: boolean;
   matchTimeoutMs: number;
+  /** The same while the graph has only just joined and may not have met the others yet. Default: no longer. */
+  joiningTimeoutMs?: number;
 }
 
 export interface CallRequest {

@@ -12,6 +12,8 @@ export interface Connection {
   readonly log: GraphLog;
   /** Milliseconds on a clock that never jumps. */
   readonly now: () => number;
+  /** When the nodes joined, by `now`. */
+  readonly joinedAtMs: number;
 }
 
 /** Where the graph says what nobody waits for; a pino logger is one. */

@@ -75,7 +75,8 @@ class RclnodejsGraph implements RosGraph {
       enableRosout: false,
     });
     node.spin(SPIN_TIMEOUT_MS);
-    this.#parts = new Parts({ rcl, context, node, stopped: this.#stopping.signal, log, now }, this.#definitions);
+    const connection = { rcl, context, node, stopped: this.#stopping.signal, log, now, joinedAtMs: now() };
+    this.#parts = new Parts(connection, this.#definitions);
   }
 
   async stop(): Promise<void> {

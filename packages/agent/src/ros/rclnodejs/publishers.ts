@@ -16,6 +16,12 @@ const DEPTH = 10;
  */
 const BEST_EFFORT_MATCH_MS = 100;
 
+/**
+ * A participant that has just joined may not have met the others yet: where its first announcements are missed, the next
+ * comes after Fast DDS's 3 s. So until this long after joining, that nobody subscribes is not believed.
+ */
+const JOINING_MS = 5_000;
+
 interface TopicPublisher {
   readonly publisher: RclPublisher;
   readonly latched: boolean;
@@ -84,12 +90,16 @@ export class Publishers {
   }
 
   /** Resolves when those subscribed now are sure to hear the publisher, or the wait is over. */
-  async #match(publisher: RclPublisher, { topic, type, latched, matchTimeoutMs }: PublishRequest): Promise<void> {
+  async #match(publisher: RclPublisher, request: PublishRequest): Promise<void> {
+    const { topic, type, latched, matchTimeoutMs, joiningTimeoutMs = 0 } = request;
     const { node, stopped: signal } = this.#connection;
-    const endsAtMs = this.#connection.now() + matchTimeoutMs;
+    const nowMs = this.#connection.now();
+    const joiningMs = Math.min(this.#connection.joinedAtMs + JOINING_MS - nowMs, joiningTimeoutMs);
+    const timeoutMs = Math.max(matchTimeoutMs, joiningMs);
+    const endsAtMs = nowMs + timeoutMs;
     const subscribers = () => node.getSubscriptionsInfoByTopic(topic).filter((end) => canReceive(end, type, latched));
     const matched = await waitUntil(() => publisher.subscriptionCount >= Math.max(subscribers().length, 1), {
-      timeoutMs: matchTimeoutMs,
+      timeoutMs,
       signal,
     });
     if (!matched || !subscribers().some(({ qos_profile }) => qos_profile.reliability === QOS.bestEffort)) return;

@@ -45,6 +45,7 @@ it('makes another reader of a topic where ROS fails to take from one, and says s
       stopped: new AbortController().signal,
       log: { warn: (_, message) => warnings.push(message) },
       now: () => performance.now(),
+      joinedAtMs: 0,
     };
     const source = { read: async () => parseSchema(INT64, 'int64 data').text };
     const subscriptions = new Subscriptions(connection, new Definitions(source));
