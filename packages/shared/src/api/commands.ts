@@ -1,36 +1,13 @@
 import { z } from 'zod';
-import { pageParameters, timestamp } from './fields.js';
-
-export const commandInterface = z.enum(['topic', 'service', 'action_send_goal']);
+import { agentErrorCode, commandInterface } from '../link/command.js';
+import { jsonObject, pageParameters, timestamp } from './fields.js';
 
 /** created → sent (the agent has it on disk) → executed | error. */
 export const commandState = z.enum(['created', 'sent', 'executed', 'error']);
 export type CommandState = z.infer<typeof commandState>;
 
-/** Why a command ended without its effect, or with an unknown one. */
-export const commandErrorCode = z.enum([
-  'robot_not_provisioned',
-  'robot_not_online',
-  'expired',
-  'not_allowed',
-  'invalid_type',
-  'invalid_payload',
-  'service_not_ready',
-  'action_server_not_ready',
-  'goal_rejected',
-  'goal_aborted',
-  'goal_canceled',
-  'canceled',
-  'timeout',
-  'outcome_unknown',
-  'robot_storage_failed',
-  'internal_error',
-]);
-
-const jsonObject = z.custom<Record<string, unknown>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be a JSON object',
-);
+/** Why a command ended without its effect, or with an unknown one: what the cloud alone can say, and the robot's own codes. */
+export const commandErrorCode = z.enum(['robot_not_provisioned', 'robot_not_online', ...agentErrorCode.options]);
 
 /** How long a command may run where `timeout_s` says nothing, seconds. */
 export const DEFAULT_TIMEOUT_S = { topic: 10, service: 30, action_send_goal: 3600 } as const;

@@ -1,27 +1,22 @@
 import { z } from 'zod';
-import { displayName, resourceId, timestamp } from './fields.js';
+import { displayName, jsonObject, resourceId, timestamp } from './fields.js';
 
-const jsonObject = z
-  .custom<Record<string, unknown>>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    'must be a JSON object',
-  )
-  .meta({ type: 'object', example: { services: { web: { image: 'nginx' } } } });
+const composeContent = jsonObject.meta({ type: 'object', example: { services: { web: { image: 'nginx' } } } });
 
 export const composeFile = z
-  .strictObject({ id: z.string(), name: z.string(), content: jsonObject, created_at: timestamp })
+  .strictObject({ id: z.string(), name: z.string(), content: composeContent, created_at: timestamp })
   .meta({ id: 'ComposeFile' });
 export type ComposeFile = z.infer<typeof composeFile>;
 
 export const createComposeFileBody = z
-  .strictObject({ id: resourceId, name: displayName.optional(), content: jsonObject })
+  .strictObject({ id: resourceId, name: displayName.optional(), content: composeContent })
   .meta({ id: 'CreateComposeFile' });
 export type CreateComposeFileBody = z.infer<typeof createComposeFileBody>;
 
 export const createdComposeFile = z.strictObject({ id: z.string() }).meta({ id: 'CreatedComposeFile' });
 
 export const updateComposeFileBody = z
-  .strictObject({ name: displayName.optional(), content: jsonObject.optional() })
+  .strictObject({ name: displayName.optional(), content: composeContent.optional() })
   .refine((body) => body.name !== undefined || body.content !== undefined, 'give name, content or both')
   .meta({ id: 'UpdateComposeFile', minProperties: 1 });
 export type UpdateComposeFileBody = z.infer<typeof updateComposeFileBody>;
@@ -47,7 +42,7 @@ export const robotComposeFile = z
     name: z.string(),
     state: robotComposeState,
     error_code: robotComposeErrorCode.nullable(),
-    content: jsonObject,
+    content: composeContent,
     created_at: timestamp,
   })
   .meta({ id: 'RobotComposeFile' });

@@ -22,6 +22,12 @@ export const displayName = z
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
   .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters');
 
+/** A JSON object as it stands; z.record would rebuild it. */
+export const jsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be a JSON object',
+);
+
 /** What confirms a change that has no resource of its own to show. */
 export const confirmation = z.strictObject({ message: z.string() }).meta({ id: 'Confirmation' });
 export type Confirmation = z.infer<typeof confirmation>;
