@@ -17,7 +17,8 @@ import { openInbox, openSpool } from './spool/open.js';
 import { Uploader } from './spool/uploader.js';
 import { LoopWatch } from './streams/loop-watch.js';
 import { Streams } from './streams/streams.js';
-import { measureSystem, Vitals } from './vitals/vitals.js';
+import { systemLoadMeter } from './vitals/system-load.js';
+import { Vitals } from './vitals/vitals.js';
 
 /**
  * The agent, put together and started: files, then ROS, then what the desired state asks for, and the cloud last, so
@@ -45,7 +46,7 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
   const collecting = { graph, sink: spool, loopWatch, monotonicNow, wallNow, log };
   const streams = new Streams(collecting);
   const logs = new LogCollector(collecting);
-  const vitals = new Vitals({ ...collecting, batteryTopic, measure: () => measureSystem(dataDir) });
+  const vitals = new Vitals({ ...collecting, batteryTopic, measure: systemLoadMeter(dataDir) });
   const compose = new ComposeAssignment(log);
   const apply = (wanted: Desired) => {
     streams.apply(wanted.streams.filter((stream) => !isLogStream(stream)));

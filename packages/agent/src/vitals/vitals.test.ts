@@ -1,7 +1,9 @@
+import { cpus } from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tempDataDir } from '../spool/fixture.js';
 import { setUpCollecting } from '../streams/fixture.js';
-import { measureSystem, type SystemLoad, Vitals } from './vitals.js';
+import { type SystemLoad, systemLoadMeter } from './system-load.js';
+import { Vitals } from './vitals.js';
 
 async function setUp(measure: () => Promise<SystemLoad> = async () => ({ cpu: 12.5, ram: 140, disk: -3 })) {
   const parts = await setUpCollecting();
@@ -49,11 +51,17 @@ describe('vitals', () => {
   });
 });
 
-it('the load of this computer is in percent', async () => {
-  const load = await measureSystem(tempDataDir());
+it('the load of this computer is in percent, its CPU since the measurement before', async () => {
+  const measure = systemLoadMeter(tempDataDir());
+  await measure();
+  const until = performance.now() + 300;
+  while (performance.now() < until);
+  const load = await measure();
   for (const value of Object.values(load)) {
     expect(value).toBeGreaterThanOrEqual(0);
     expect(value).toBeLessThanOrEqual(100);
   }
+  // One processor was busy for all of it.
+  expect(load.cpu).toBeGreaterThan(50 / cpus().length);
   expect(load.ram).toBeGreaterThan(0);
 });

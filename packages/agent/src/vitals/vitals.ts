@@ -1,9 +1,8 @@
-import { statfs } from 'node:fs/promises';
 import type { Desired } from '@drover/shared/link/desired';
 import { decodeCdr } from '@drover/shared/ros/cdr';
-import { currentLoad, mem } from 'systeminformation';
 import type { CollectorDeps } from '../streams/collector.js';
 import { type Drain, Tap } from '../streams/tap.js';
+import type { SystemLoad } from './system-load.js';
 
 const BATTERY_TYPE = 'sensor_msgs/msg/BatteryState';
 /** A battery that has said nothing for this long is not known any more. */
@@ -12,13 +11,6 @@ const BATTERY_DRAIN_HZ = 2;
 const BATTERY_DEPTH = 5;
 /** Not known. */
 const UNKNOWN = -1;
-
-/** Percentages of the computer, 0..100. */
-export interface SystemLoad {
-  readonly cpu: number;
-  readonly ram: number;
-  readonly disk: number;
-}
 
 export interface VitalsOptions extends CollectorDeps {
   /** sensor_msgs/msg/BatteryState. */
@@ -119,21 +111,7 @@ export class Vitals {
   }
 }
 
-/** Within 0..100; what is no number is not known. */
+/** Within 0..100, to the hundredth; what is no number is not known. */
 function percent(value: number): number {
-  return Number.isNaN(value) ? UNKNOWN : Math.min(100, Math.max(0, value));
-}
-
-/**
- * The computer's load. CPU: since the call before. RAM: what programs can't have any more. Disk: of the file system that
- * holds `dataDir`, as df counts it; read by statfs, since systeminformation starts a df process each time.
- */
-export async function measureSystem(dataDir: string): Promise<SystemLoad> {
-  const [load, memory, disk] = await Promise.all([currentLoad(), mem(), statfs(dataDir)]);
-  const used = disk.blocks - disk.bfree;
-  return {
-    cpu: load.currentLoad,
-    ram: (1 - memory.available / memory.total) * 100,
-    disk: (used / (used + disk.bavail)) * 100,
-  };
+  return Number.isNaN(value) ? UNKNOWN : Math.round(Math.min(100, Math.max(0, value)) * 100) / 100;
 }
