@@ -149,6 +149,17 @@ describe('commands in the store', () => {
     });
   });
 
+  it.each(['expired', 'robot_storage_failed'] as const)(
+    'were never sent where the robot ends them as %s',
+    async (code) => {
+      liveInbox = INBOX;
+      const uuid = await post();
+      const end = { kind: 'command_outcome', uuid, state: 'error', error_code: code, message: null } as const;
+      await commands.ended(robot, { ...end, result: null, feedback: null, finished_robot_ms: nowMs }, nowMs);
+      expect(await findCommand(store.db, 1, uuid)).toMatchObject({ error_code: code, sent_at_ms: null });
+    },
+  );
+
   it('cannot be ended by another robot', async () => {
     liveInbox = INBOX;
     const uuid = await post();

@@ -187,13 +187,18 @@ export async function storeFeedback(db: Db, robotKey: number, uuid: string, feed
     .execute();
 }
 
+/** Ends by which a robot says that a command never was on its disk; by any other, word that it was has got lost. */
+const NEVER_TAKEN: ReadonlySet<string | null> = new Set(['expired', 'robot_storage_failed']);
+
 /** The robot's word on how a command ended: ends an open one, or replaces the cloud's own outcome_unknown. */
 export async function endByRobot(db: Db, robotKey: number, uuid: string, end: End): Promise<boolean> {
   const updated = await db
     .updateTable('commands')
     .set({
       ...end,
-      sent_at_ms: sql<number | null>`coalesce(sent_at_ms, ${end.error_code === 'expired' ? null : end.finished_at_ms})`,
+      sent_at_ms: sql<
+        number | null
+      >`coalesce(sent_at_ms, ${NEVER_TAKEN.has(end.error_code) ? null : end.finished_at_ms})`,
     })
     .where('uuid', '=', uuid)
     .where('robot_key', '=', robotKey)
