@@ -125,6 +125,27 @@ describe('uploading', () => {
     await deaf.until(() => batches.length === 5);
   });
 
+  it('sends a schema along in each lane, since live batches overtake the backfill that may hold it', async () => {
+    let now = 0;
+    const { spool, uploader } = open(tempDataDir(), { monotonicNow: () => now });
+    spool.append(point(1));
+    while (spool.store.held().rows < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    now += 5_000;
+    const deaf = cloud(spool, () => uploader, false);
+    uploader.open(deaf, NOTHING);
+    uploader.close();
+    now += 15_000;
+    uploader.open(deaf, NOTHING);
+    await deaf.until((numbers) => numbers.length === 1);
+    spool.append(point(2));
+    now += 1_000;
+    await deaf.until((numbers) => numbers.length === 2);
+    expect(deaf.batches.map((batch) => [batch.lane, batch.schemas.length])).toEqual([
+      ['backfill', 1],
+      ['live', 1],
+    ]);
+  });
+
   it('ignores an acknowledgement for another spool', async () => {
     const { spool, uploader } = open(tempDataDir());
     const deaf = cloud(spool, () => uploader, false);

@@ -31,7 +31,8 @@ export interface BatchSender {
 export class Uploader implements BatchOutlet {
   readonly #options: UploaderOptions;
   #sender: BatchSender | null = null;
-  #schemasSent = new Set<string>();
+  /** By lane: a live batch overtakes the backfill before it, and must not count on what that one brings along. */
+  #schemasSent: Record<Lane, Set<string>> = { live: new Set(), backfill: new Set() };
   #liveFromId = 0;
   /** Where the spool's ids stood at what time, over the last LIVE_AGE_MAX_MS. */
   #marks: { atMs: number; nextId: number }[] = [];
@@ -47,7 +48,7 @@ export class Uploader implements BatchOutlet {
   open(sender: BatchSender, acked: Readonly<Record<Lane, number>>): void {
     const { spool, log } = this.#options;
     this.#sender = sender;
-    this.#schemasSent = new Set();
+    this.#schemasSent = { live: new Set(), backfill: new Set() };
     this.#mark();
     this.#liveFromId = this.#marks[0]?.nextId ?? 0;
     const again = spool.store.unacked.filter((batch) => batch.firstSeq + batch.rowCount - 1 > acked[batch.lane]);
@@ -89,8 +90,9 @@ export class Uploader implements BatchOutlet {
     for (const record of batches) {
       const content = this.#options.spool.read(record);
       if (!content) return;
-      const schemas = content.schemas.filter((schema) => !this.#schemasSent.has(schema.hash));
-      for (const schema of schemas) this.#schemasSent.add(schema.hash);
+      const sent = this.#schemasSent[record.lane];
+      const schemas = content.schemas.filter((schema) => !sent.has(schema.hash));
+      for (const schema of schemas) sent.add(schema.hash);
       sender.send({
         kind: 'batch',
         spool_id: this.#options.spool.id,
