@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { topicCommand } from '../spool/fixture.js';
+import { freshUuid, silent, topicCommand } from '../spool/fixture.js';
+import { openInbox } from '../spool/open.js';
 import { Ear, SET_BOOL, setBool, setUp } from './fixture.js';
 
 describe('deadlines', () => {
@@ -146,5 +147,70 @@ describe('a disk that refuses', () => {
     while (inbox.find(outcome.uuid)?.state !== 'done') await new Promise((resolve) => setTimeout(resolve, 20));
     await stop();
     expect((await setUp({ dataDir })).inbox.find(outcome.uuid)).toMatchObject({ outcome });
+  });
+
+  it('tells how a command that waits ended only once that is stored: until then a restart would run it', async () => {
+    const { graph, inbox, runner, ear } = await setUp();
+    await graph.peers.node('/server').service('/motors', SET_BOOL, () => new Promise(() => {}));
+    const running = Array.from({ length: 8 }, () => topicCommand(setBool()));
+    const waiting = topicCommand(setBool());
+    for (const command of [...running, waiting]) runner.receive(command);
+    await ear.until((heard) => heard.length === 9);
+    const finish = inbox.finish.bind(inbox);
+    const toldWhileRefused: string[] = [];
+    const stored = new Promise<void>((resolve) => {
+      inbox.finish = () => {
+        inbox.finish = (outcomes) => {
+          toldWhileRefused.push(...ear.kinds(waiting.uuid));
+          finish(outcomes);
+          resolve();
+        };
+        throw new RangeError('database or disk is full');
+      };
+    });
+    runner.cancel(waiting.uuid);
+    await stored;
+    expect(toldWhileRefused).toEqual(['command_taken']);
+    expect(await ear.outcome(waiting.uuid)).toMatchObject({ error_code: 'canceled' });
+  });
+
+  it('does not keep the agent from starting: what ran before is told as outcome_unknown from memory', async () => {
+    const first = await setUp();
+    await first.graph.peers.node('/server').service('/motors', SET_BOOL, () => new Promise(() => {}));
+    const command = topicCommand(setBool());
+    first.runner.receive(command);
+    await first.ear.until((heard) => heard.length === 1);
+    await first.stop();
+    const { dataDir } = first;
+    const options = { dataDir, newId: freshUuid, now: Date.now, monotonicNow: () => performance.now(), log: silent };
+    const inbox = openInbox(options);
+    inbox.finish = () => {
+      throw new RangeError('database or disk is full');
+    };
+    const { ear } = await setUp({ inbox });
+    expect(await ear.outcome(command.uuid)).toMatchObject({ error_code: 'outcome_unknown' });
+  });
+});
+
+describe('a stop', () => {
+  it('waits for a command that is still being prepared, so that its outcome is known', async () => {
+    const { graph, inbox, peer, runner, ear } = await setUp();
+    const subscription = await peer.subscribe({ topic: '/cmd_vel', type: 'geometry_msgs/msg/Twist' });
+    const describeType = graph.describe.bind(graph);
+    let goOn = () => {};
+    graph.describe = async (type) => {
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      return describeType(type);
+    };
+    const command = topicCommand();
+    runner.receive(command);
+    await ear.until((heard) => heard.length === 1);
+    const stopped = runner.stop();
+    goOn();
+    await stopped;
+    await subscription.next();
+    expect(inbox.find(command.uuid)).toMatchObject({ state: 'done', outcome: { state: 'executed' } });
   });
 });

@@ -17,7 +17,8 @@ export interface OutcomeBoxOptions {
 
 /**
  * Brings outcomes to disk and to the cloud: each is stored, then sent until it is acknowledged, at every session anew.
- * One that the disk refuses is sent from memory, and stored when the disk takes it again.
+ * One that the disk refuses is sent from memory, and stored when the disk takes it again; but not where the disk still
+ * says that the command waits: a restart would run what the cloud was told has ended.
  */
 export class OutcomeBox {
   readonly #inbox: Inbox;
@@ -25,6 +26,8 @@ export class OutcomeBox {
   #uplink: Uplink | null = null;
   #ended: CommandOutcome[] = [];
   readonly #unstored = new Map<string, CommandOutcome>();
+  /** Not to be told before they are stored. */
+  readonly #heldBack = new Set<string>();
   readonly #inFlight = new Set<string>();
   readonly #acknowledged = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
@@ -38,8 +41,9 @@ export class OutcomeBox {
   }
 
   /** A command has ended. Those of one turn of the event loop share a transaction. */
-  add(outcome: CommandOutcome): void {
+  add(outcome: CommandOutcome, { waitsOnDisk = false } = {}): void {
     if (this.#closed) return;
+    if (waitsOnDisk) this.#heldBack.add(outcome.uuid);
     this.#ended.push(outcome);
     if (this.#ended.length === 1) queueMicrotask(() => this.#store());
   }
@@ -70,7 +74,7 @@ export class OutcomeBox {
   acknowledge(uuid: string): void {
     this.#inFlight.delete(uuid);
     this.#acknowledged.add(uuid);
-    this.#timer ??= setTimeout(() => this.#settle(), DELIVERED_INTERVAL_MS);
+    this.#settleLater();
     this.#fill();
   }
 
@@ -87,6 +91,7 @@ export class OutcomeBox {
   forget(): void {
     this.#ended = [];
     this.#unstored.clear();
+    this.#heldBack.clear();
     this.#inFlight.clear();
     this.#acknowledged.clear();
   }
@@ -97,19 +102,28 @@ export class OutcomeBox {
     this.#ended = [];
     try {
       this.#inbox.finish(outcomes);
+      for (const { uuid } of outcomes) this.#heldBack.delete(uuid);
     } catch (error) {
       this.#log.error({ err: error, outcomes: outcomes.length }, 'outcomes can not be stored; sent from memory');
       for (const outcome of outcomes) this.#unstored.set(outcome.uuid, outcome);
       for (const oldest of this.#unstored.keys()) {
         if (this.#unstored.size <= UNSTORED_MAX) break;
         this.#unstored.delete(oldest);
+        this.#heldBack.delete(oldest);
       }
-      this.#timer ??= setTimeout(() => this.#settle(), DELIVERED_INTERVAL_MS);
+      this.#settleLater();
     }
     for (const outcome of outcomes) {
       if (this.#inFlight.size < WINDOW) this.#send(outcome);
       else this.#moreWait = true;
     }
+  }
+
+  #settleLater(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#settle();
+      this.#fill();
+    }, DELIVERED_INTERVAL_MS);
   }
 
   /** Brings memory and disk together: outcomes the disk refused before, and acknowledgements. */
@@ -120,6 +134,8 @@ export class OutcomeBox {
       if (this.#unstored.size > 0) {
         this.#inbox.finish([...this.#unstored.values()]);
         this.#unstored.clear();
+        this.#moreWait ||= this.#heldBack.size > 0;
+        this.#heldBack.clear();
       }
       if (this.#acknowledged.size > 0) {
         this.#inbox.delivered([...this.#acknowledged]);
@@ -127,7 +143,7 @@ export class OutcomeBox {
       }
     } catch (error) {
       this.#log.debug({ err: error }, 'the inbox still refuses writes');
-      this.#timer = setTimeout(() => this.#settle(), DELIVERED_INTERVAL_MS);
+      this.#settleLater();
     }
   }
 
@@ -138,7 +154,8 @@ export class OutcomeBox {
     this.#settle();
     try {
       const waiting = [...this.#unstored.values(), ...this.#inbox.undelivered(2 * WINDOW + this.#acknowledged.size)];
-      const unsent = waiting.filter(({ uuid }) => !this.#inFlight.has(uuid) && !this.#acknowledged.has(uuid));
+      const done = [this.#inFlight, this.#acknowledged, this.#heldBack];
+      const unsent = waiting.filter(({ uuid }) => !done.some((uuids) => uuids.has(uuid)));
       const room = WINDOW - this.#inFlight.size;
       this.#moreWait = unsent.length > room;
       for (const outcome of unsent.slice(0, room)) this.#send(outcome);
@@ -148,7 +165,7 @@ export class OutcomeBox {
   }
 
   #send(outcome: CommandOutcome): void {
-    if (!this.#uplink) return;
+    if (!this.#uplink || this.#heldBack.has(outcome.uuid)) return;
     this.#inFlight.add(outcome.uuid);
     // Under the command's key: feedback that still waits to be sent is not sent after the outcome.
     this.#uplink.send(outcome, outcome.uuid);

@@ -75,9 +75,12 @@ export class CommandRunner {
 
   /** Reads what the last run of the agent left behind. To be called once, before the first session. */
   recover(): void {
-    const { waiting, unknown } = this.#options.inbox.recover(this.#options.wallNow());
-    for (const uuid of unknown)
-      this.#log.warn({ command: uuid }, 'command was running at the last end: outcome unknown');
+    const { waiting, ended, unreadable } = this.#options.inbox.recover(this.#options.wallNow());
+    for (const outcome of [...ended, ...unreadable]) {
+      this.#log.warn({ command: outcome.uuid, error_code: outcome.error_code }, outcome.message ?? '');
+    }
+    for (const outcome of ended) this.#outcomes.add(outcome);
+    for (const outcome of unreadable) this.#outcomes.add(outcome, { waitsOnDisk: true });
     if (waiting.length > 0) this.#log.info({ commands: waiting.length }, 'commands wait from before');
     this.#recovered = waiting;
     this.#prune();
@@ -192,10 +195,10 @@ export class CommandRunner {
     this.#queues.add(job);
   }
 
-  async #start(job: Job, release: () => void): Promise<void> {
-    const ready = await this.#prepare(job);
-    if (!ready) return release();
-    const running = this.#perform(job, ready, release)
+  #start(job: Job, release: () => void): Promise<void> {
+    const preparing = this.#prepare(job);
+    const running = preparing
+      .then((prepared) => prepared && this.#perform(job, prepared, release))
       .catch((error: unknown) => failureOf(error))
       .then((ending) => {
         if (ending) this.#end(job, ending);
@@ -204,6 +207,7 @@ export class CommandRunner {
       });
     // Goals outlive the agent's stop.
     if (job.kind !== 'action_send_goal') this.#running.add(running);
+    return preparing.then(() => {});
   }
 
   /** Brings a job to where only ROS is left to be called; null where it ended before. */
@@ -272,15 +276,16 @@ export class CommandRunner {
   #end(job: Job, ending: Ending): void {
     const state = nextState(job.state, 'end', job.kind);
     if (state === null) return;
+    const waitsOnDisk = job.state === 'waiting' && !job.isRunningOnDisk;
     job.state = state;
     this.#jobs.delete(job.uuid);
-    this.#tell(job, ending);
+    this.#tell(job, ending, waitsOnDisk);
   }
 
-  #tell(job: Job, ending: Ending): void {
+  #tell(job: Job, ending: Ending, waitsOnDisk = false): void {
     const { state, error_code, message } = ending;
     this.#log.info({ command: job.uuid, state, error_code, reason: message }, 'command ended');
-    this.#outcomes.add(outcomeMessage(job.uuid, ending, this.#options.wallNow()));
+    this.#outcomes.add(outcomeMessage(job.uuid, ending, this.#options.wallNow()), { waitsOnDisk });
   }
 
   #sendTaken(job: Job): void {

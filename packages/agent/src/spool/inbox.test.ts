@@ -73,11 +73,13 @@ describe('the inbox', () => {
     const again = open(dir);
     const found = again.recover(5_000);
     expect(found.waiting.map((entry) => entry.command)).toEqual([first, second]);
-    expect(found.unknown).toEqual([ran.uuid, started.uuid]);
-    expect(again.find(ran.uuid)).toMatchObject({
-      outcome: { error_code: 'outcome_unknown', finished_robot_ms: 5_000 },
-    });
-    expect(again.recover(6_000).unknown).toEqual([]);
+    const unknown = { error_code: 'outcome_unknown', finished_robot_ms: 5_000 };
+    expect(found.ended).toMatchObject([
+      { uuid: ran.uuid, ...unknown },
+      { uuid: started.uuid, ...unknown },
+    ]);
+    again.finish(found.ended);
+    expect(again.recover(6_000).ended).toEqual([]);
   });
 
   it('sets a corrupt file aside and begins a new one under a new id', () => {
@@ -109,7 +111,6 @@ describe('the inbox', () => {
     expect(signal).toBe('SIGKILL');
     const inbox = open(dataDir);
     expect(inbox.find(uuid)).toEqual({ seq: 1, state: 'running' });
-    inbox.recover(1);
-    expect(inbox.find(uuid)).toMatchObject({ state: 'done', outcome: { error_code: 'outcome_unknown' } });
+    expect(inbox.recover(1).ended).toMatchObject([{ uuid, error_code: 'outcome_unknown' }]);
   });
 });

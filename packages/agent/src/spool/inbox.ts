@@ -156,23 +156,20 @@ export class Inbox {
   }
 
   /**
-   * After a restart: what was running may or may not have had its effect and ends as outcome_unknown, never to be run
-   * again; what still waited is returned in order, to be run if it is not too late.
+   * What a restart finds. `waiting`, in order: to be run if it is not too late. `ended`: what was running may or may not
+   * have had its effect, is outcome_unknown and never run again. `unreadable`: waiting, by an agent that wrote otherwise.
+   * The outcomes are the caller's to finish(): a full disk must not keep the agent from starting.
    */
-  recover(nowMs: number): { waiting: TakenCommand[]; unknown: string[] } {
-    const running = this.#sql.inState.all('running').map((row) => row.uuid);
+  recover(nowMs: number): { waiting: TakenCommand[]; ended: CommandOutcome[]; unreadable: CommandOutcome[] } {
+    const ended = this.#sql.inState.all('running').map(({ uuid }) => failed(uuid, 'outcome_unknown', RESTARTED, nowMs));
     const waiting: TakenCommand[] = [];
-    const unreadable: string[] = [];
+    const unreadable: CommandOutcome[] = [];
     for (const row of this.#sql.inState.all('waiting')) {
       const stored = command.safeParse(parseJson(row.body));
       if (stored.success) waiting.push({ seq: row.seq, command: stored.data });
-      else unreadable.push(row.uuid);
+      else unreadable.push(failed(row.uuid, 'internal_error', UNREADABLE, nowMs));
     }
-    this.finish([
-      ...running.map((uuid) => failed(uuid, 'outcome_unknown', RESTARTED, nowMs)),
-      ...unreadable.map((uuid) => failed(uuid, 'internal_error', UNREADABLE, nowMs)),
-    ]);
-    return { waiting, unknown: running };
+    return { waiting, ended, unreadable };
   }
 
   /** Removes what was delivered long ago. Undelivered outcomes stay however old: a clock set right must not lose them. */
