@@ -223,6 +223,9 @@ describe('reconnecting', () => {
     cloud.refuseWith = 409;
     first.socket.close(4003, 'a newer session');
     await cloud.until(() => cloud.attempts >= 3);
+    // A cloud that is away for a moment says nothing of the other agent.
+    cloud.refuseWith = 503;
+    await cloud.until(() => cloud.attempts >= 5);
     cloud.refuseWith = null;
     const second = await cloud.session();
     expect(second.headers).toMatchObject({ 'drover-yield': '1' });

@@ -98,7 +98,8 @@ export class Link {
       const { end, stoodMs } = await this.#attempt();
       if (this.#stopped) return;
       this.#failures = stoodMs >= SETTLED_AFTER_MS ? 1 : this.#failures + 1;
-      this.#yielding =
+      // Until a welcome, whatever keeps us away meanwhile: the other agent may still be there.
+      this.#yielding ||=
         (end.kind === 'closed' && end.code === CloseCode.replaced) || (end.kind === 'refused' && end.status === 409);
       const plan = planRetry(end, this.#failures, this.#options.random());
       this.#log[plan.level]({ retryInMs: Math.round(plan.delayMs) }, plan.message);
