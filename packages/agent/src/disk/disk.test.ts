@@ -72,6 +72,20 @@ describe('a store file', () => {
 });
 
 describe('writing durably', () => {
+  it('keeps the old text where the disk takes only a part of the new one', () => {
+    const path = join(tempDataDir(), 'desired.json');
+    writeDurably(path, 'old');
+    const module = fileURLToPath(new URL('../../dist/disk/durable-file.js', import.meta.url));
+    const script = `import { writeDurably } from ${JSON.stringify(module)};
+      writeDurably(${JSON.stringify(path)}, 'x'.repeat(100_000));`;
+    // No file may grow past 8 KiB: as on a disk with so much left, the first write is cut short and says so.
+    const limited = `trap '' XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1"`;
+    const { status, stderr } = spawnSync('bash', ['-c', limited, process.execPath, script], { encoding: 'utf8' });
+    expect(stderr).toContain('EFBIG');
+    expect(status).toBe(1);
+    expect(readFileSync(path, 'utf8')).toBe('old');
+  });
+
   it('replaces the file whole, or leaves the old one', () => {
     const dir = tempDataDir();
     const path = join(dir, 'state.json');

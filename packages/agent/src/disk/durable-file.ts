@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
@@ -10,7 +10,8 @@ export function writeDurably(path: string, text: string): void {
   const fresh = `${path}.new`;
   const file = openSync(fresh, 'w', 0o600);
   try {
-    writeSync(file, text);
+    // Not writeSync: a disk that is nearly full takes a part and says no more than how much.
+    writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
