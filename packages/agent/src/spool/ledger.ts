@@ -27,7 +27,7 @@ export class SourceLedger {
   #channelIds = new Map<string, number>();
   #changed = new Set<number>();
   #total = { rows: 0, bytes: 0 };
-  /** No row of the source has a smaller id: spares walking over what was dropped before. */
+  /** No row of the source that could be dropped has a smaller id: spares walking again over those that could not. */
   readonly #oldestHints = new Map<number, number>();
 
   constructor(db: Database) {

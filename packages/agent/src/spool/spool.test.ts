@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Batch } from '@drover/shared/link/batch';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openStoreFile } from '../disk/store-file.js';
 import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
 import { openSpool } from './open.js';
@@ -298,6 +298,27 @@ describe('a disk that refuses', () => {
     const again = open(dir).spool;
     expect(again.store.drops()).toMatchObject([{ source: '/counter', reason: 'disk_refused', rows: drop }]);
     expect(again.store.held().rows).toBe(30 - drop);
+  });
+
+  it('is asked again once a second only, whatever is dropped meanwhile', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { spool } = open(tempDataDir());
+    const { store } = spool;
+    const commit = store.commit.bind(store);
+    let refused = 0;
+    store.commit = () => {
+      refused += 1;
+      throw new RangeError('no space');
+    };
+    spool.append(point(1));
+    vi.advanceTimersByTime(COMMIT_INTERVAL_MS);
+    spool.countDrop('/scan', 'too_large', 1, 1);
+    vi.advanceTimersByTime(3 * COMMIT_INTERVAL_MS);
+    expect(refused).toBe(1);
+    store.commit = commit;
+    vi.advanceTimersByTime(1_000);
+    expect(store.held().rows).toBe(1);
   });
 
   it('never takes a sample whose numbers are none', () => {

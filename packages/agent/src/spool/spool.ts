@@ -94,7 +94,6 @@ export class Spool {
     this.#buffer.push(sample);
     this.#bufferBytes += sampleBytes(sample);
     this.#boundBuffer();
-    if (this.#failing) return;
     this.#schedule(this.#bufferBytes >= COMMIT_BYTES ? 0 : COMMIT_INTERVAL_MS);
   }
 
@@ -165,8 +164,9 @@ export class Spool {
     this.#store.close();
   }
 
-  #schedule(delayMs: number): void {
+  #schedule(wantedMs: number): void {
     const now = this.#options.monotonicNow();
+    const delayMs = this.#failing ? Math.max(wantedMs, RETRY_INTERVAL_MS) : wantedMs;
     if (this.#closed || this.#timerDueMs <= now + delayMs) return;
     if (this.#timer) clearTimeout(this.#timer);
     this.#timerDueMs = now + delayMs;

@@ -2,9 +2,10 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BATCH_ROWS_MAX } from '@drover/shared/link/batch';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openStoreFile } from '../disk/store-file.js';
 import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
+import { SourceLedger } from './ledger.js';
 import type { Sample } from './rows.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
 import { BATCH_BYTES_MAX, SpoolStore, type SpoolWork } from './store.js';
@@ -195,6 +196,20 @@ describe('the bound', () => {
     const again = open(dir);
     expect(again.held()).toEqual(held);
     expect(again.drops()).toEqual([drop]);
+  });
+
+  it('does not look again at what it dropped, also with a batch in flight', () => {
+    const store = open(tempDataDir());
+    const [inFlight] = store.commit(work({ samples: points(1, 5), ...online }));
+    const hints: number[] = [];
+    const hint = vi.spyOn(SourceLedger.prototype, 'oldestHint');
+    onTestFinished(() => hint.mockRestore());
+    for (let n = 6; n <= 20; n += 1) {
+      store.commit(work({ samples: points(n, n), bytesMax: 8 * 60 }));
+      hints.push(Number(hint.mock.results.at(-1)?.value ?? 0));
+    }
+    expect(hints.at(-1)).toBeGreaterThan(15);
+    expect(inFlight && numbersOf(store.read(inFlight))).toEqual([1, 2, 3, 4, 5]);
   });
 
   it('never drops what has a sequence', () => {

@@ -246,7 +246,7 @@ export class SpoolStore {
       this.#sql.deleteRange.run(victim.id, victim.id);
       this.#ledger.add(victim.channel, -1, -victim.bytes);
     }
-    if (this.#unacked.length === 0) this.#ledger.setOldestHint(sourceId, from);
+    this.#ledger.setOldestHint(sourceId, from);
     return { rows: victims.length, bytes };
   }
 
