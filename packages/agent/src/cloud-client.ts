@@ -93,7 +93,8 @@ export class CloudClient implements LinkClient {
       commands.forget();
       return false;
     } catch (error) {
-      // The owner could not be written down; commands will be refused by the same disk.
+      // It may be another robot's: what it held is not to be run or told here. The same disk will refuse new commands.
+      commands.forget();
       log.error({ err: error }, 'the inbox can not be claimed');
       return true;
     }

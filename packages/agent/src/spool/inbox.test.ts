@@ -4,7 +4,9 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { openStoreFile, setAside } from '../disk/store-file.js';
 import { executed, freshUuid, silent, tempDataDir, topicCommand } from './fixture.js';
+import { checkInboxFile, INBOX_MIGRATIONS, Inbox } from './inbox.js';
 import { openInbox } from './open.js';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -100,6 +102,32 @@ describe('the inbox', () => {
     expect(inbox.lastSeq()).toBe(0);
     expect(inbox.claim('robot-2')).toBe('ours');
     expect(readdirSync(dir).some((name) => name.startsWith('inbox.db.other-robot-'))).toBe(true);
+  });
+
+  it('that could not be replaced at once is opened at its next use, and says that it is new', () => {
+    const dir = tempDataDir();
+    const common = { newId: freshUuid, now: Date.now, log: silent };
+    const file = { ...common, path: join(dir, 'inbox.db'), migrations: INBOX_MIGRATIONS };
+    let refuses = false;
+    const inbox = new Inbox({
+      open: () => {
+        if (refuses) throw new RangeError('no space');
+        return openStoreFile(file, checkInboxFile);
+      },
+      setAside: (why, detail) => setAside(file, why, detail),
+    });
+    let renewals = 0;
+    inbox.onIdentityChange(() => {
+      renewals += 1;
+    });
+    inbox.claim('robot-1');
+    refuses = true;
+    expect(() => inbox.claim('robot-2')).toThrow('no space');
+    expect(() => inbox.lastSeq()).toThrow('no space');
+    refuses = false;
+    expect(inbox.lastSeq()).toBe(0);
+    expect(renewals).toBe(1);
+    expect(inbox.claim('robot-2')).toBe('ours');
   });
 
   it('has on disk whatever take() returned from, when killed right after', async () => {

@@ -89,16 +89,20 @@ export class Inbox {
     this.#onIdentityChange = listener;
   }
 
-  /** Whether this inbox is that robot's; another's is set aside: `changed`, say hello again. */
+  /**
+   * Whether this inbox is that robot's; another's is set aside: `changed`, say hello again.
+   * @throws what the disk refuses with; nothing that was known of the inbox may be relied on then.
+   */
   claim(robotId: string): 'ours' | 'changed' {
+    this.#ensureOpen();
     const owner = this.#file.robotId();
     if (owner === robotId) return 'ours';
     if (owner === null) {
       this.#file.setRobotId(robotId);
       return 'ours';
     }
+    // The new one is claimed by the session that is opened anew.
     this.#startOver('other-robot', `it belongs to ${owner}, the token to ${robotId}`);
-    this.#file.setRobotId(robotId);
     return 'changed';
   }
 
@@ -186,6 +190,7 @@ export class Inbox {
   }
 
   #guard<T>(action: () => T): T {
+    this.#ensureOpen();
     try {
       return action();
     } catch (error) {
@@ -200,6 +205,17 @@ export class Inbox {
   #startOver(why: string, detail: string): void {
     this.#file.db.close();
     this.#options.setAside(why, detail);
+    this.#open();
+  }
+
+  /** After a #startOver that failed half-way. */
+  #ensureOpen(): void {
+    if (this.#file.db.open) return;
+    this.#open();
+    this.#onIdentityChange?.();
+  }
+
+  #open(): void {
     this.#file = this.#options.open();
     this.#sql = prepare(this.#file.db);
   }

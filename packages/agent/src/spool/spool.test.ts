@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Batch } from '@drover/shared/link/batch';
+import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openStoreFile } from '../disk/store-file.js';
+import { openStoreFile, setAside } from '../disk/store-file.js';
 import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
 import { openSpool } from './open.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
@@ -319,6 +320,38 @@ describe('a disk that refuses', () => {
     store.commit = commit;
     vi.advanceTimersByTime(1_000);
     expect(store.held().rows).toBe(1);
+  });
+
+  it('just when a corrupt file is to be replaced gets the new one once it takes writes', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const common = { newId: freshUuid, now: Date.now, monotonicNow: () => performance.now(), log: silent };
+    const file = { ...common, path: join(tempDataDir(), 'spool.db'), migrations: SPOOL_MIGRATIONS };
+    let opened = 0;
+    const open = () => {
+      opened += 1;
+      if (opened === 2) throw new RangeError('no space');
+      return openStoreFile(file, (one) => new SpoolStore(one));
+    };
+    const setAsideNow = (why: string, detail: string) => setAside(file, why, detail);
+    const spool = new Spool({ ...common, open, setAside: setAsideNow, bytesMax: 1e9 });
+    onTestFinished(() => spool.close());
+    let renewals = 0;
+    spool.onIdentityChange(() => {
+      renewals += 1;
+    });
+    const { store } = spool;
+    const commit = store.commit.bind(store);
+    store.commit = () => {
+      store.commit = commit;
+      throw new Database.SqliteError('malformed', 'SQLITE_CORRUPT');
+    };
+    spool.append(point(1));
+    vi.advanceTimersByTime(COMMIT_INTERVAL_MS);
+    expect([opened, renewals]).toEqual([2, 0]);
+    vi.advanceTimersByTime(1_000);
+    expect([opened, renewals]).toEqual([3, 1]);
+    expect(spool.store.held().rows).toBe(1);
   });
 
   it('never takes a sample whose numbers are none', () => {

@@ -128,8 +128,8 @@ export class Spool {
     try {
       const owner = this.#store.robotId();
       if (owner !== null && owner !== robotId) {
+        // The new one is claimed by the session that is opened anew.
         this.#replace('other-robot', `it belongs to ${owner}, the token to ${robotId}`);
-        this.#store.setRobotId(robotId);
         return 'changed';
       }
       if (owner === null) this.#store.setRobotId(robotId);
@@ -178,6 +178,7 @@ export class Spool {
   }
 
   #commit(): void {
+    if (!this.#store.isOpen && !this.#reopened()) return;
     const samples = this.#buffer;
     const drops = [...this.#drops.values()];
     const acked = this.#acked;
@@ -223,9 +224,25 @@ export class Spool {
     this.#schedule(RETRY_INTERVAL_MS);
   }
 
+  /** After a #replace that failed half-way. */
+  #reopened(): boolean {
+    try {
+      this.#open();
+      this.#onIdentityChange?.();
+      return true;
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    }
+  }
+
   #replace(why: string, detail: string): void {
     this.#store.close();
     this.#options.setAside(why, detail);
+    this.#open();
+  }
+
+  #open(): void {
     this.#store = this.#options.open();
     this.#acked = {};
   }

@@ -75,6 +75,10 @@ export class SpoolStore {
     return this.#id;
   }
 
+  get isOpen(): boolean {
+    return this.#db.open;
+  }
+
   /** The id that the next sample will get; smaller ones are older. */
   get nextId(): number {
     return this.#nextId;
