@@ -26,18 +26,20 @@ export interface RosGraph {
 
   /**
    * Publishes one serialised message. The first message of a new publisher waits up to `matchTimeoutMs` for a matched
-   * subscriber, since DDS drops what is sent before discovery has matched.
+   * subscriber, since DDS drops what is sent before discovery has matched. Rejects with the signal's reason, and publishes
+   * nothing, where that has aborted by then.
    */
   publish(request: PublishRequest): Promise<{ matchedSubscribers: number }>;
 
   /**
-   * Calls a service. Rejects with the signal's reason where that aborts it.
+   * Calls a service, in the order of the calls to it. Rejects with the signal's reason where that aborts it.
    * @throws NotReadyError | RosTimeoutError | UnknownTypeError | RosError
    */
   call(request: CallRequest): Promise<RosMessage>;
 
   /**
-   * Sends a goal and returns once it is accepted. One that is accepted after the timeout is cancelled.
+   * Sends a goal and returns once it is accepted. One that is accepted after the timeout is cancelled. Rejects with the
+   * signal's reason where that aborts before the goal is sent.
    * @throws NotReadyError | GoalRejectedError | RosTimeoutError | UnknownTypeError | RosError
    */
   sendGoal(request: GoalRequest): Promise<GoalHandle>;
@@ -61,6 +63,7 @@ export interface PublishRequest {
   matchTimeoutMs: number;
   /** The same while the graph has only just joined and may not have met the others yet. Default: no longer. */
   joiningTimeoutMs?: number;
+  signal?: AbortSignal;
 }
 
 export interface CallRequest {
@@ -83,6 +86,8 @@ export interface GoalRequest {
   readyTimeoutMs: number;
   /** How long to wait for the server's accept or reject. */
   acceptTimeoutMs: number;
+  /** Heeded until the goal is sent. */
+  signal?: AbortSignal;
   onFeedback: (feedback: RosMessage) => void;
 }
 

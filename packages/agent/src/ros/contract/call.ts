@@ -37,6 +37,20 @@ export function callContract(bench: Bench): void {
       expect(await answer).toEqual({ success: true, message: 'on' });
     });
 
+    it('asks in the order of the calls, however long each has waited for the server', async () => {
+      const service = bench.fresh('ordered');
+      const answered: number[] = [];
+      const calls: Promise<unknown>[] = [];
+      for (let n = 0; n < 8; n += 1) {
+        calls.push(call(service, true).then(() => answered.push(n)));
+        // So that each looks for the server at moments of its own.
+        await new Promise((resolve) => setTimeout(resolve, 7));
+      }
+      await bench.peer.serveSetBool(service);
+      await Promise.all(calls);
+      expect(answered).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    });
+
     it('says that no server is there', async () => {
       const service = bench.fresh('nowhere');
       await expect(call(service, true, { readyTimeoutMs: 100 })).rejects.toMatchObject({

@@ -13,6 +13,8 @@ interface ServiceClient {
   readonly service: CdrService;
   /** Calls under way; it is not let go before they have ended. */
   calls: number;
+  /** Calls that wait for the server, in their order. */
+  readonly waiting: Set<symbol>;
 }
 
 /** The services called. A client is kept after its first call, so that only that one waits for discovery. */
@@ -57,7 +59,7 @@ export class ServiceClients {
     const kept = this.#kept.get(key, () => this.#make(name, type));
     kept.calls += 1;
     try {
-      if (!(await waitUntil(() => kept.client.isServiceServerAvailable(), { timeoutMs: readyTimeoutMs, signal }))) {
+      if (!(await isReady(kept, readyTimeoutMs, signal))) {
         throw new NotReadyError('service', name, readyTimeoutMs);
       }
       const timeout = { timeoutMs, reason: () => new RosTimeoutError(name, timeoutMs) };
@@ -72,8 +74,27 @@ export class ServiceClients {
   #make(name: string, type: string): ServiceClient {
     return orRosError(name, () => {
       const service = cdrService(this.#connection.rcl, type);
-      return { client: this.#connection.node.createClient(service.serviceClass, name), service, calls: 0 };
+      return {
+        client: this.#connection.node.createClient(service.serviceClass, name),
+        service,
+        calls: 0,
+        waiting: new Set(),
+      };
     });
+  }
+}
+
+/** Whether the server is there in time. Each looks when its own pause is over: without a line a later call could go first. */
+async function isReady({ client, waiting }: ServiceClient, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+  signal.throwIfAborted();
+  if (waiting.size === 0 && client.isServiceServerAvailable()) return true;
+  const place = Symbol('a place in the line');
+  waiting.add(place);
+  const isNext = () => waiting.values().next().value === place;
+  try {
+    return await waitUntil(() => isNext() && client.isServiceServerAvailable(), { timeoutMs, signal });
+  } finally {
+    waiting.delete(place);
   }
 }
 
