@@ -54,14 +54,47 @@ describe('a goal', () => {
     expect(outcome).toMatchObject({ error_code: 'goal_canceled', result: { sequence: expect.any(Array) } });
   });
 
-  it('that is cancelled before it is accepted is cancelled once it is', async () => {
-    const { graph, peer, runner, ear } = await setUp();
+  it('that is cancelled before its server is there is never sent', async () => {
+    const { graph, runner, ear } = await setUp();
     const command = topicCommand(goal({ payload: { order: 40 } }));
     runner.receive(command);
     await ear.until((heard) => heard.some((message) => message.kind === 'command_taken'));
     runner.cancel(command.uuid);
-    expect(await graph.topics()).toEqual(expect.any(Array));
-    await peer.serveFibonacci('/fibonacci', { stepMs: 20 });
+    let goals = 0;
+    await graph.peers.node('/server').actionServer('/fibonacci', 'test_msgs/action/Fibonacci', {
+      onGoal: () => {
+        goals += 1;
+        return false;
+      },
+      execute: () => new Promise(() => {}),
+    });
+    expect(await ear.outcome(command.uuid)).toMatchObject({ error_code: 'canceled' });
+    expect(goals).toBe(0);
+  });
+
+  it('that is cancelled before it is accepted is cancelled once it is', async () => {
+    const { graph, runner, ear } = await setUp();
+    let accept = () => {};
+    const asked = new Promise<void>((resolve) => {
+      graph.peers.node('/server').actionServer('/fibonacci', 'test_msgs/action/Fibonacci', {
+        onGoal: () =>
+          new Promise((answer) => {
+            accept = () => answer(true);
+            resolve();
+          }),
+        execute: ({ canceled }) =>
+          new Promise((end) => {
+            const stop = () => end({ status: 'canceled', result: { sequence: [] } });
+            if (canceled.aborted) stop();
+            canceled.addEventListener('abort', stop);
+          }),
+      });
+    });
+    const command = topicCommand(goal({ payload: { order: 40 } }));
+    runner.receive(command);
+    await asked;
+    runner.cancel(command.uuid);
+    accept();
     expect(await ear.outcome(command.uuid)).toMatchObject({ error_code: 'goal_canceled' });
   });
 

@@ -30,8 +30,8 @@ type GoalEnd = Awaited<GoalHandle['result']>;
  *        |                     +-----------timeout-----------+
  *        +--rejected, no server, no answer----------------------> ended
  *
- * A cancel that comes while sending is passed on once the goal is accepted. What the server says in the end is the
- * outcome, also after a cancel it came too late for.
+ * A cancel that comes before there is a server ends it there; one that comes once the goal is on its way is passed on
+ * when it is accepted. What the server says in the end is the outcome, also after a cancel it came too late for.
  */
 export async function pursueGoal(graph: RosGraph, prepared: PreparedGoal, options: GoalOptions): Promise<Ending> {
   const deadline = performance.now() + options.timeoutMs;
@@ -44,6 +44,7 @@ export async function pursueGoal(graph: RosGraph, prepared: PreparedGoal, option
       goal: prepared.goal,
       readyTimeoutMs: Math.min(READY_TIMEOUT_MS, options.timeoutMs),
       acceptTimeoutMs: Math.min(ACCEPT_TIMEOUT_MS, options.timeoutMs),
+      signal: options.cancel,
       onFeedback: (message) => feedback.push(message),
     });
     options.onAccepted();
@@ -59,6 +60,10 @@ export async function pursueGoal(graph: RosGraph, prepared: PreparedGoal, option
     } finally {
       stopCancelling();
     }
+  } catch (error) {
+    const isCancel = options.cancel.aborted && error === options.cancel.reason;
+    if (isCancel) return failed('canceled', 'cancelled before it was sent');
+    throw error;
   } finally {
     feedback.finish();
   }

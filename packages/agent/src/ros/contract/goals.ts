@@ -72,6 +72,15 @@ export function goalsContract(bench: Bench): void {
       expect(await goal.cancel()).toBe(false);
     });
 
+    it('sends no goal that is not wanted any more when its server comes', async () => {
+      const late = bench.fresh('late_fibonacci');
+      const unwanted = new AbortController();
+      const goal = send(3, { action: late, signal: unwanted.signal });
+      const reason = new Error('not wanted any more');
+      unwanted.abort(reason);
+      await expect(goal).rejects.toBe(reason);
+    });
+
     it('says that no server is there', async () => {
       const nowhere = bench.fresh('nowhere');
       await expect(send(3, { action: nowhere, readyTimeoutMs: 100 })).rejects.toMatchObject({

@@ -65,8 +65,8 @@ export class ActionClients {
    */
   async sendGoal(request: GoalRequest): Promise<GoalHandle> {
     const { action: name, type, readyTimeoutMs } = request;
-    const signal = this.#connection.stopped;
-    const definition = await abortable(signal, this.#definitions.getOf('action', type));
+    const { stopped } = this.#connection;
+    const definition = await abortable(stopped, this.#definitions.getOf('action', type));
     // Found out before the robot moves, not when the result can't be read.
     if ([definition.result, definition.feedback].some(hasWideStrings)) {
       throw new RosError(`${type} answers with wide strings, which can't be read`);
@@ -76,7 +76,11 @@ export class ActionClients {
     kept.goals += 1;
     let ended: Promise<unknown> = Promise.resolve();
     try {
-      if (!(await waitUntil(() => kept.client.isActionServerAvailable(), { timeoutMs: readyTimeoutMs, signal }))) {
+      const isReady = await withDeadline([stopped, request.signal], undefined, (signal) =>
+        waitUntil(() => kept.client.isActionServerAvailable(), { timeoutMs: readyTimeoutMs, signal }),
+      );
+      request.signal?.throwIfAborted();
+      if (!isReady) {
         throw new NotReadyError('action', name, readyTimeoutMs);
       }
       const accepted = await this.#send(kept, request);

@@ -83,11 +83,11 @@ export class Actions {
 
   /** @throws NotReadyError | GoalRejectedError | RosTimeoutError | RosError | GraphStoppedError */
   async send(definition: ActionDefinition, request: GoalRequest): Promise<GoalHandle> {
-    const { action, readyTimeoutMs, acceptTimeoutMs } = request;
+    const { action, readyTimeoutMs, acceptTimeoutMs, signal } = request;
     const cdr = encode(definition.goal, request.goal, `the goal to ${action}`);
     const server = await this.#changes.find(
       () => this.#servers.get(action)?.find((candidate) => candidate.type === definition.type),
-      { timeoutMs: readyTimeoutMs },
+      { timeoutMs: readyTimeoutMs, signal },
     );
     if (!server) throw new NotReadyError('action', action, readyTimeoutMs);
     const accepted = await this.#changes.within(this.#offer(definition, action, server, cdr, request.goalId), {
