@@ -15,18 +15,25 @@ export async function publish(
   topic: Extract<Prepared, { kind: 'topic' }>,
   options: { type: string; latched: boolean; timeoutMs: number },
 ): Promise<Ending> {
+  const timeout = new AbortController();
+  // Less than the command has, so that one nobody subscribes to ends as published and not as late.
+  const matchTimeoutMs = Math.min(MATCH_TIMEOUT_MS, options.timeoutMs / 2);
   const publishing = graph.publish({
     topic: topic.name,
     type: options.type,
     cdr: topic.cdr,
     latched: options.latched,
-    matchTimeoutMs: Math.min(MATCH_TIMEOUT_MS, options.timeoutMs),
-    joiningTimeoutMs: Math.min(JOINING_TIMEOUT_MS, options.timeoutMs),
+    matchTimeoutMs,
+    joiningTimeoutMs: Math.min(JOINING_TIMEOUT_MS, options.timeoutMs / 2),
+    signal: timeout.signal,
   });
   const sent = await within(publishing, options.timeoutMs);
-  if (sent === TIMED_OUT) return timedOut('it may have been published', options.timeoutMs);
+  if (sent === TIMED_OUT) {
+    timeout.abort();
+    return timedOut('it was not published', options.timeoutMs);
+  }
   const { matchedSubscribers } = sent;
-  const nobody = `no subscriber at ${topic.name} within ${MATCH_TIMEOUT_MS / 1000} s: nobody received it`;
+  const nobody = `no subscriber at ${topic.name} within ${matchTimeoutMs / 1000} s: nobody received it`;
   return executed({ matched_subscribers: matchedSubscribers }, matchedSubscribers === 0 ? nobody : null);
 }
 

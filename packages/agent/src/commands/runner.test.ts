@@ -1,5 +1,6 @@
 import type { Command } from '@drover/shared/link/command';
 import { describe, expect, it } from 'vitest';
+import type { PublishRequest } from '../ros/graph.js';
 import { topicCommand } from '../spool/fixture.js';
 import { goal, SET_BOOL, setBool, setUp } from './fixture.js';
 
@@ -19,6 +20,22 @@ describe('a topic command', () => {
     const outcome = await run();
     expect(outcome).toMatchObject({ state: 'executed', result: { matched_subscribers: 0 } });
     expect(outcome.message).toContain('no subscriber at /cmd_vel');
+  });
+
+  it('with little time is executed all the same, within that time', async () => {
+    const { run } = await setUp();
+    expect(await run({ timeout_ms: 100 })).toMatchObject({ state: 'executed', result: { matched_subscribers: 0 } });
+  });
+
+  it('that ran out of time is not published after it was told as a timeout', async () => {
+    const { graph, run } = await setUp();
+    const requests: PublishRequest[] = [];
+    graph.publish = (request) => {
+      requests.push(request);
+      return new Promise(() => {});
+    };
+    expect(await run({ timeout_ms: 50 })).toMatchObject({ error_code: 'timeout' });
+    expect(requests.map(({ signal }) => signal?.aborted)).toEqual([true]);
   });
 
   it('on a relative and on a private name is resolved as the node /drover_agent would', async () => {

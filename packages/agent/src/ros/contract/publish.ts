@@ -36,6 +36,21 @@ export function publishContract(bench: Bench): void {
       }
     });
 
+    it('does not publish what is not wanted any more when the wait for a subscriber is over', async () => {
+      const topic = bench.fresh('unwanted');
+      const cdr = encodeCdr(await bench.schemaOf(INT64), { data: 1n });
+      const unwanted = new AbortController();
+      const request = { topic, type: INT64, cdr, latched: true, matchTimeoutMs: 300, signal: unwanted.signal };
+      const publishing = bench.graph.publish(request);
+      const reason = new Error('not wanted any more');
+      unwanted.abort(reason);
+      await expect(publishing).rejects.toBe(reason);
+      // A latched one would come now.
+      const subscription = await bench.peer.subscribe({ topic, type: INT64, durability: 'transient_local' });
+      await bench.publish(topic, INT64, { data: 2 }, { latched: true });
+      expect(await subscription.next()).toEqual({ data: 2 });
+    });
+
     it('keeps the order of messages sent at once', async () => {
       const topic = bench.fresh('burst');
       const subscription = await bench.peer.subscribe({ topic, type: INT64 });

@@ -60,6 +60,7 @@ export class Publishers {
     // All wait for the same promise, which settles them in the order of the calls.
     await matched;
     stopped.throwIfAborted();
+    request.signal?.throwIfAborted();
     try {
       // A copy of its own: the caller may go on writing into the same memory.
       publisher.publish(Buffer.from(cdr));

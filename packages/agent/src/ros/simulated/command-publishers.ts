@@ -36,6 +36,7 @@ export class CommandPublishers {
         });
       }
       this.#changes.check();
+      request.signal?.throwIfAborted();
       kept.isFirst = false;
       kept.publisher.publish(request.cdr.slice());
       return { matchedSubscribers: kept.publisher.matched.length };
