@@ -52,6 +52,16 @@ describe('log collection', () => {
     expect(((await kept()) as string[]).sort()).toEqual(['a debug', 'a error', 'a fatal', 'a info', 'a warn']);
   });
 
+  it('switched off: the stream keeps the record that waited for its turn, though none follows it', async () => {
+    const { logs, said, kept, heard, points, until } = await setUp();
+    logs.apply({ enabled: true, min_level: 'info' }, null);
+    await heard();
+    logs.apply({ enabled: false, min_level: 'info' }, { ...rosoutStream, hz: 2 });
+    await said(['info', 'warn']);
+    await until(() => points(ROSOUT).length >= 2);
+    expect(await kept()).toEqual(['a info', 'a warn']);
+  });
+
   it('switched off leaves the stream collecting, and both off leave nothing', async () => {
     const { logs, said, kept, heard, points, samples, until } = await setUp();
     logs.apply({ enabled: false, min_level: 'info' }, rosoutStream);

@@ -3,7 +3,7 @@ import { decodeCdr } from '@drover/shared/ros/cdr';
 import type { MessageSchema } from '@drover/shared/ros/definitions';
 import { DropReason, type PointSample } from '../spool/rows.js';
 import { type CollectorDeps, DRAIN_HZ_MIN, POINT_BYTES_MAX } from '../streams/collector.js';
-import { Sampler } from '../streams/sampler.js';
+import { PacedSampler } from '../streams/paced-sampler.js';
 import { type Drain, type Received, Tap } from '../streams/tap.js';
 
 export const ROSOUT = '/rosout';
@@ -35,7 +35,7 @@ export class LogCollector {
   readonly #deps: CollectorDeps;
   #config: Desired['logs'] = { enabled: false, min_level: 'info' };
   #stream: DesiredStream | null = null;
-  #sampler: Sampler<LogPoint> | null = null;
+  #sampler: PacedSampler<LogPoint> | null = null;
   #tap: Tap | null = null;
   #stopping: Promise<void> = Promise.resolve();
 
@@ -47,17 +47,31 @@ export class LogCollector {
   apply(config: Desired['logs'], stream: DesiredStream | null): void {
     const wanted = stream?.enabled ? stream : null;
     this.#config = config;
-    if (wanted?.hz !== this.#stream?.hz) this.#sampler = wanted && new Sampler(wanted.hz);
+    if (wanted?.hz !== this.#stream?.hz) {
+      this.#sampler?.stop();
+      this.#sampler = wanted && this.#samplerOf(wanted.hz);
+    }
     this.#stream = wanted;
     if (config.enabled || wanted) this.#start();
     else void this.stop();
   }
 
   async stop(): Promise<void> {
+    this.#sampler?.stop();
+    this.#sampler = null;
+    this.#stream = null;
     const tap = this.#tap;
     this.#tap = null;
     if (tap) this.#stopping = this.#stopping.then(() => tap.stop());
     await this.#stopping;
+  }
+
+  #samplerOf(hz: number): PacedSampler<LogPoint> {
+    const { monotonicNow, sink } = this.#deps;
+    const keep = ({ point, isKept }: LogPoint) => {
+      if (!isKept) sink.append(point);
+    };
+    return new PacedSampler({ hz, drainHz: DRAIN_HZ_MIN, monotonicNow, keep });
   }
 
   #start(): void {
@@ -101,9 +115,7 @@ export class LogCollector {
     };
     const isKept = this.#config.enabled && level >= SEVERITY[this.#config.min_level];
     if (isKept) this.#deps.sink.append(point);
-    for (const sampled of this.#sampler?.offer({ point, isKept }, message.atMs) ?? []) {
-      if (!sampled.isKept) this.#deps.sink.append(sampled.point);
-    }
+    this.#sampler?.offer({ point, isKept }, message.atMs);
   }
 }
 

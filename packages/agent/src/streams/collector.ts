@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { RosGraph } from '../ros/graph.js';
 import { DropReason, type PointSample, type Sample } from '../spool/rows.js';
 import type { LoopWatch } from './loop-watch.js';
-import { Sampler } from './sampler.js';
+import { PacedSampler } from './paced-sampler.js';
 import { type Drain, Tap } from './tap.js';
 
 /** Subscriptions are drained at least this often, so that a stamp is exact to 50 ms. */
@@ -37,22 +37,21 @@ export class Collector {
   readonly #deps: CollectorDeps;
   readonly #stream: DesiredStream;
   readonly #tap: Tap;
-  readonly #sampler: Sampler<PointSample>;
-  readonly #drainHz: number;
-  #dueTimer: NodeJS.Timeout | null = null;
-  #stopped = false;
+  readonly #sampler: PacedSampler<PointSample>;
 
   constructor(stream: DesiredStream, deps: CollectorDeps) {
     this.#deps = deps;
     this.#stream = stream;
-    this.#sampler = new Sampler(stream.hz);
-    this.#drainHz = Math.max(stream.hz, DRAIN_HZ_MIN);
+    const { hz } = stream;
+    const drainHz = Math.max(hz, DRAIN_HZ_MIN);
+    const { monotonicNow, sink } = deps;
+    this.#sampler = new PacedSampler({ hz, drainHz, monotonicNow, keep: (point) => sink.append(point) });
     this.#tap = new Tap({
       ...deps,
       topic: stream.source,
       type: stream.type,
-      drainHz: this.#drainHz,
-      depth: depthFor(stream.hz),
+      drainHz,
+      depth: depthFor(hz),
       onDrain: (drain) => this.#sample(drain),
     });
   }
@@ -62,8 +61,7 @@ export class Collector {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    if (this.#dueTimer) clearTimeout(this.#dueTimer);
+    this.#sampler.stop();
     await this.#tap.stop();
   }
 
@@ -85,22 +83,8 @@ export class Collector {
         robotStampMs: wallMs,
         cdr,
       };
-      for (const kept of this.#sampler.offer(point, atMs)) this.#deps.sink.append(kept);
+      this.#sampler.offer(point, atMs);
     }
-    this.#waitForDue();
-  }
-
-  /** A message that waits for its token is kept even if no other follows it. */
-  #waitForDue(): void {
-    const dueMs = this.#sampler.dueMs();
-    if (dueMs === null || this.#dueTimer !== null || this.#stopped) return;
-    // A drain later, so that a newer message of before the due time is seen first.
-    const delayMs = Math.max(0, dueMs - this.#deps.monotonicNow()) + 1000 / this.#drainHz;
-    this.#dueTimer = setTimeout(() => {
-      this.#dueTimer = null;
-      for (const kept of this.#sampler.due(this.#deps.monotonicNow())) this.#deps.sink.append(kept);
-      this.#waitForDue();
-    }, delayMs).unref();
   }
 }
 

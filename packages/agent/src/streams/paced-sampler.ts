@@ -1,0 +1,47 @@
+import { Sampler } from './sampler.js';
+
+export interface PacedSamplerOptions<T> {
+  readonly hz: number;
+  /** How often a second messages are offered: one that waits is kept so much after its due time, newer ones first seen. */
+  readonly drainHz: number;
+  /** Monotonic milliseconds. */
+  readonly monotonicNow: () => number;
+  readonly keep: (item: T) => void;
+}
+
+/** A sampler with its timer: a message that waits for its token is kept even if no other follows it. */
+export class PacedSampler<T> {
+  readonly #options: PacedSamplerOptions<T>;
+  readonly #sampler: Sampler<T>;
+  #timer: NodeJS.Timeout | null = null;
+  #stopped = false;
+
+  constructor(options: PacedSamplerOptions<T>) {
+    this.#options = options;
+    this.#sampler = new Sampler(options.hz);
+  }
+
+  /** @param atMs when it arrived, by the monotonic clock. */
+  offer(item: T, atMs: number): void {
+    for (const kept of this.#sampler.offer(item, atMs)) this.#options.keep(kept);
+    this.#waitForDue();
+  }
+
+  /** What still waits is left out. */
+  stop(): void {
+    this.#stopped = true;
+    if (this.#timer) clearTimeout(this.#timer);
+  }
+
+  #waitForDue(): void {
+    const { drainHz, monotonicNow, keep } = this.#options;
+    const dueMs = this.#sampler.dueMs();
+    if (dueMs === null || this.#timer !== null || this.#stopped) return;
+    const delayMs = Math.max(0, dueMs - monotonicNow()) + 1000 / drainHz;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      for (const kept of this.#sampler.due(monotonicNow())) keep(kept);
+      this.#waitForDue();
+    }, delayMs).unref();
+  }
+}
