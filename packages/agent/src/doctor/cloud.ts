@@ -34,6 +34,11 @@ function judge({ url, status, location, body, sentMs, receivedMs }: HealthAnswer
     const remedy = 'look at the cloud (does it run? its log), then at the proxy that leads to it';
     return fail(`${url} answered ${status}: a proxy is there, but no cloud behind it`, remedy);
   }
+  if (status === 401 || status === 403 || status === 404) {
+    // A proxy may well keep /healthz inside; whether robots get through is the token check's to say.
+    const remedy = 'nothing to do where token is ok: a proxy keeps /healthz inside; else correct DROVER_URL';
+    return { status: 'warn', message: `${url} answered ${status}: no health to be seen from here`, remedy };
+  }
   const remedy = "correct DROVER_URL: the cloud's address, with the path under which a proxy serves it, if any";
   return fail(`something answers at ${url} (${status}), but it is no Drover cloud`, remedy);
 }

@@ -4,8 +4,11 @@ import type { TopicInfo } from '../ros/graph.js';
 import { createRclnodejsGraph } from '../ros/rclnodejs/graph.js';
 import { RclnodejsUnavailableError } from '../ros/rclnodejs/load.js';
 
-/** Others are discovered within a second or so; a graph that has not grown for the second time is taken as it is. */
-const LOOK_MAX_MS = 2_500;
+/**
+ * Others are discovered within a second or so, or where the first announcements were missed by the next, 3 s later. A
+ * graph that has stopped growing is taken as it is.
+ */
+const LOOK_MAX_MS = 6_000;
 const STILL_MS = 700;
 const POLL_MS = 100;
 /** Every node has these, our own as well: they say nothing of the robot. */

@@ -196,6 +196,8 @@ export async function endByRobot(db: Db, robotKey: number, uuid: string, end: En
     .updateTable('commands')
     .set({
       ...end,
+      // The robot's clock against ours: it has not ended before it was sent.
+      finished_at_ms: sql<number>`max(${end.finished_at_ms}, coalesce(sent_at_ms, created_at_ms))`,
       sent_at_ms: sql<
         number | null
       >`coalesce(sent_at_ms, ${NEVER_TAKEN.has(end.error_code) ? null : end.finished_at_ms})`,

@@ -68,10 +68,15 @@ function knownParameters(endpoint: Endpoint): object {
   return typeof schema === 'object' && schema !== null && 'shape' in schema ? (schema.shape as object) : {};
 }
 
+/** zod calls a missing field one that "received undefined". */
+function sayRequired(issue: { input?: unknown; code?: string | undefined }): string | undefined {
+  return issue.input === undefined && issue.code === 'invalid_type' ? 'is required' : undefined;
+}
+
 function checkedBody(endpoint: Endpoint, request: Request): unknown {
   if (!endpoint.body) return undefined;
   if (request.body === undefined) throw new ApiError('invalid_request', 'a JSON body is needed');
-  const checked = endpoint.body.safeParse(request.body);
+  const checked = endpoint.body.safeParse(request.body, { error: sayRequired });
   if (!checked.success) throw invalidRequest(checked.error, 'body');
   return checked.data;
 }

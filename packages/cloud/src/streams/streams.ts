@@ -59,7 +59,7 @@ export class Streams {
       );
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
-      throw new ApiError('stream_exists', `robot ${robot.id} has a stream on ${body.source} already`);
+      throw new ApiError('stream_exists', `robot ${robot.id} has a stream on ${body.source} already; PATCH changes it`);
     }
   }
 
