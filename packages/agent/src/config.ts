@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { LINK_PATH } from '@drover/shared/link/protocol';
+import { nearestName } from '@drover/shared/ros/describe-value';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { nearest } from './nearest.js';
 import { SETTINGS, type Setting, type SettingKey, type SettingValues } from './settings.js';
 
 /** The agent's settings, checked. Nothing else reads the environment for them. */
@@ -116,7 +116,7 @@ function readConfigFile(env: Environment, problems: ConfigProblem[]) {
   const known = Object.values<Setting>(SETTINGS).flatMap((setting) => setting.yaml ?? []);
   for (const [key, value] of Object.entries(document)) {
     if (!known.includes(key)) {
-      const near = nearest(key, known);
+      const near = nearestName(key, known);
       const remedy = near ? `did you mean ${near}?` : `known are ${known.join(', ')}`;
       problems.push({ field: `${key} in ${path}`, message: `no such setting; ${remedy}` });
     } else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
