@@ -1,10 +1,10 @@
 import { decodeCdr, encodeCdr, hasWideStrings } from '@drover/shared/ros/cdr';
 import type { RosMessage } from '@drover/shared/ros/values';
+import type { Definitions } from '../definitions.js';
 import { type CallRequest, NotReadyError, RosError, RosTimeoutError } from '../graph.js';
 import type { RclClient } from './api.js';
 import { type CdrService, cdrService, Unread } from './cdr-types.js';
 import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
-import type { Definitions } from './definitions.js';
 import { Kept } from './kept.js';
 import { abortable, waitUntil, withDeadline } from './waiting.js';
 

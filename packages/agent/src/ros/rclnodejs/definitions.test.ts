@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Definitions } from '../definitions.js';
 import { UnknownTypeError } from '../graph.js';
-import { amentDefinitions, Definitions } from './definitions.js';
+import { amentDefinitions } from './definitions.js';
 
 describe('definitions of a sourced ROS', () => {
   let prefix: string;

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { decodeCdr, encodeCdr, hasWideStrings } from '@drover/shared/ros/cdr';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
+import type { Definitions } from '../definitions.js';
 import {
   type GoalHandle,
   GoalRejectedError,
@@ -13,7 +14,6 @@ import {
 import type { RclActionClient, RclGoalHandle } from './api.js';
 import { type CdrAction, cdrAction, Unread } from './cdr-types.js';
 import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
-import type { Definitions } from './definitions.js';
 import { type GoalSchemas, goalSchemas, goalStatus } from './goal-messages.js';
 import { Kept } from './kept.js';
 import { ServerWatch } from './server-watch.js';

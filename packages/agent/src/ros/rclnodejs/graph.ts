@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
+import { Definitions } from '../definitions.js';
 import {
   type CallRequest,
   type GoalHandle,
@@ -15,7 +16,7 @@ import {
 } from '../graph.js';
 import { ServiceClients } from './clients.js';
 import type { Connection, GraphLog } from './connection.js';
-import { amentDefinitions, Definitions } from './definitions.js';
+import { amentDefinitions } from './definitions.js';
 import { ActionClients } from './goals.js';
 import { loadRclnodejs } from './load.js';
 import { Publishers } from './publishers.js';

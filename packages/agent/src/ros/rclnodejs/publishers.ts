@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
+import type { Definitions } from '../definitions.js';
 import { type PublishRequest, RosError } from '../graph.js';
 import { QOS, type RclPublisher, type TopicEndpoint } from './api.js';
 import { topicType } from './cdr-types.js';
 import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
-import type { Definitions } from './definitions.js';
 import { Kept } from './kept.js';
 import { abortable, waitUntil } from './waiting.js';
 

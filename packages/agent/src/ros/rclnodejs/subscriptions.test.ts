@@ -1,8 +1,8 @@
 import { parseSchema } from '@drover/shared/ros/definitions';
 import { expect, it, vi } from 'vitest';
+import { Definitions } from '../definitions.js';
 import type { RclNode, RclNodeOptions, Rclnodejs } from './api.js';
 import type { Connection } from './connection.js';
-import { Definitions } from './definitions.js';
 import { Subscriptions } from './subscriptions.js';
 
 const INT64 = 'std_msgs/msg/Int64';

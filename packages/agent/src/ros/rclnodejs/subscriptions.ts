@@ -1,7 +1,7 @@
+import type { Definitions } from '../definitions.js';
 import type { SubscribeRequest, Subscription } from '../graph.js';
 import type { TopicEndpoint } from './api.js';
 import type { Connection } from './connection.js';
-import type { Definitions } from './definitions.js';
 import { Overlap } from './overlap.js';
 import { keepsHistory, onlyNode, QOS_WITHOUT_PUBLISHERS, qosFollowing, sameQos, type TopicQos } from './topic-qos.js';
 import { TopicReader } from './topic-reader.js';

@@ -1,6 +1,7 @@
 import { commonDefinitions } from '@drover/shared/ros/common';
 import type { DefinitionSource, InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
+import { Definitions } from '../definitions.js';
 import type {
   CallRequest,
   GoalHandle,
@@ -15,7 +16,6 @@ import { Actions } from './actions.js';
 import { Changes } from './changes.js';
 import { type SimulatedClock, systemClock } from './clock.js';
 import { CommandPublishers } from './command-publishers.js';
-import { DefinitionCache } from './definition-cache.js';
 import type { OnFault } from './fault.js';
 import { InboundQueue } from './inbound-queue.js';
 import { type NodeParts, SimulatedNode } from './node.js';
@@ -64,7 +64,7 @@ export class SimulatedGraph implements RosGraph {
       clock,
       onFault,
       topics,
-      definitions: new DefinitionCache(definitions),
+      definitions: new Definitions(definitions),
       services: new Services(this.#changes, onFault),
       actions: new Actions(this.#changes, onFault),
     };
@@ -87,30 +87,30 @@ export class SimulatedGraph implements RosGraph {
 
   async describe(type: string): Promise<InterfaceDefinition> {
     this.#changes.check();
-    return this.#parts.definitions.describe(type);
+    return this.#parts.definitions.get(type);
   }
 
   async publish(request: PublishRequest): Promise<{ matchedSubscribers: number }> {
     this.#changes.check();
-    await this.#parts.definitions.message(request.type);
+    await this.#parts.definitions.getOf('msg', request.type);
     return this.#publishers.publish(request);
   }
 
   async call(request: CallRequest): Promise<RosMessage> {
     this.#changes.check();
-    return this.#parts.services.call(await this.#parts.definitions.service(request.type), request);
+    return this.#parts.services.call(await this.#parts.definitions.getOf('srv', request.type), request);
   }
 
   async sendGoal(request: GoalRequest): Promise<GoalHandle> {
     this.#changes.check();
-    return this.#parts.actions.send(await this.#parts.definitions.action(request.type), request);
+    return this.#parts.actions.send(await this.#parts.definitions.getOf('action', request.type), request);
   }
 
   async subscribe(request: SubscribeRequest): Promise<Subscription> {
     const { topic, type, drainHz, depth, ignoreHistory = false, onMessage } = request;
     const { clock, definitions, topics, onFault } = this.#parts;
     this.#changes.check();
-    await definitions.message(type);
+    await definitions.getOf('msg', type);
     this.#changes.check();
     const queue = new InboundQueue(clock, depth, 1000 / drainHz, (cdr) => {
       try {

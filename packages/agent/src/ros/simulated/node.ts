@@ -1,10 +1,10 @@
 import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
 import { fromJson } from '@drover/shared/ros/from-json';
 import type { RosMessage } from '@drover/shared/ros/values';
+import type { Definitions } from '../definitions.js';
 import type { ActionHandlers, Actions } from './actions.js';
 import { callSite } from './call-site.js';
 import { every, type SimulatedClock } from './clock.js';
-import type { DefinitionCache } from './definition-cache.js';
 import type { OnFault } from './fault.js';
 import { InboundQueue } from './inbound-queue.js';
 import { DEFAULT_QOS, type Qos, ROSOUT_QOS } from './qos.js';
@@ -22,7 +22,7 @@ import type { Topics } from './topics.js';
 /** What a node of this graph is made of. */
 export interface NodeParts {
   readonly clock: SimulatedClock;
-  readonly definitions: DefinitionCache;
+  readonly definitions: Definitions;
   readonly topics: Topics;
   readonly services: Services;
   readonly actions: Actions;
@@ -48,7 +48,7 @@ export class SimulatedNode implements RosNode {
 
   /** @throws UnknownTypeError */
   async publisher(topic: string, type: string, qos: Partial<Qos> = {}): Promise<NodePublisher> {
-    const { message: schema } = await this.#parts.definitions.message(type);
+    const { message: schema } = await this.#parts.definitions.getOf('msg', type);
     const publisher = this.#parts.topics.advertise(this.name, topic, type, { ...DEFAULT_QOS, ...qos });
     const close = this.#closer(() => publisher.close());
     return {
@@ -76,7 +76,7 @@ export class SimulatedNode implements RosNode {
     qos: Partial<Qos> = {},
   ): Promise<() => void> {
     const { clock, definitions, topics, onFault } = this.#parts;
-    const { message: schema } = await definitions.message(type);
+    const { message: schema } = await definitions.getOf('msg', type);
     const asked = { ...DEFAULT_QOS, ...qos };
     const queue = new InboundQueue(clock, asked.depth, 0, (cdr) => {
       try {
@@ -97,7 +97,7 @@ export class SimulatedNode implements RosNode {
    * @throws UnknownTypeError
    */
   async service(name: string, type: string, handler: ServiceHandler): Promise<() => void> {
-    const { response } = await this.#parts.definitions.service(type);
+    const { response } = await this.#parts.definitions.getOf('srv', type);
     const complete = async (request: RosMessage) => fromJson(response, await handler(request), 'response');
     return this.#closer(this.#parts.services.serve(name, type, complete));
   }
@@ -107,7 +107,7 @@ export class SimulatedNode implements RosNode {
    * @throws UnknownTypeError
    */
   async actionServer(name: string, type: string, handlers: ActionHandlers): Promise<() => void> {
-    await this.#parts.definitions.action(type);
+    await this.#parts.definitions.getOf('action', type);
     return this.#closer(this.#parts.actions.serve(name, type, handlers));
   }
 
