@@ -35,6 +35,15 @@ describe('the endpoints of commands', () => {
     expect((await cloud.get(COMMANDS)).body).toHaveLength(1);
   });
 
+  it('answer 503 while the disk is full, and go on when it no longer is', async () => {
+    const pages = (raw: import('better-sqlite3').Database) => raw.pragma('page_count', { simple: true });
+    await cloud.store.exclusive((raw) => raw.pragma(`max_page_count = ${pages(raw)}`));
+    const large = { ...TWIST, payload: { data: 'x'.repeat(500_000) }, ttl_s: 60 };
+    expect(await cloud.post(COMMANDS, large)).toMatchObject({ status: 503, body: { error_code: 'unavailable' } });
+    await cloud.store.exclusive((raw) => raw.pragma('max_page_count = 1000000'));
+    expect((await cloud.post(COMMANDS, large)).status).toBe(201);
+  });
+
   it('answer 429 with Retry-After to the one over the bound, and leave its idempotency-key free', async () => {
     for (let count = 0; count < WAITING_MAX; count += 1) await cloud.post(COMMANDS, { ...TWIST, ttl_s: 60 });
     const refused = await cloud.post(COMMANDS, { ...TWIST, ttl_s: 60 }, { 'idempotency-key': 'later' });

@@ -76,6 +76,17 @@ class OneWriterDialect extends SqliteDialect {
  * process has written (SQLITE_BUSY_SNAPSHOT, which no busy timeout helps); this way it waits for its turn instead.
  */
 class ImmediateDriver extends SqliteDriver {
+  readonly #raw: Database;
+  constructor(config: { database: Database }) {
+    super(config);
+    this.#raw = config.database;
+  }
+
+  /** SQLite rolls back by itself where the disk is full; a second rollback would fail and hide the reason. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#raw.inTransaction) await super.rollbackTransaction(connection);
+  }
+
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }

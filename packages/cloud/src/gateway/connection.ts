@@ -50,6 +50,20 @@ export class Connection {
     socket.on('close', (code) => this.#close(code));
   }
 
+  /** Written, and not taken by the network yet. */
+  get unsentBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  /** Stops reading: what the robot sends waits in its own socket. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
   get isOpen(): boolean {
     return this.#socket.readyState === this.#socket.OPEN;
   }
@@ -77,7 +91,8 @@ export class Connection {
   tick(nowMs: number): void {
     // Bytes, not messages: on a slow link a frame may take longer to arrive than our patience lasts.
     const bytesSeen = this.#stream.bytesRead;
-    if (bytesSeen !== this.#bytesSeen) {
+    // One we don't read can't be heard.
+    if (bytesSeen !== this.#bytesSeen || this.#socket.isPaused) {
       this.#bytesSeen = bytesSeen;
       this.#heardAtMs = nowMs;
     }

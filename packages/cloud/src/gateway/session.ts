@@ -41,6 +41,16 @@ export interface SessionPorts {
   helloTimeoutMs?: number;
 }
 
+/**
+ * Takes and outcomes being written for one robot: at the first bound it is not read any more, at the second again, so
+ * that a flood from one robot waits in its own socket and not before everybody's commands in the store.
+ */
+const WRITES_PAUSE_AT = 128;
+const WRITES_RESUME_AT = 32;
+
+/** With more than this unsent, clock requests are not answered. */
+const CLOCK_UNSENT_BYTES_MAX = 64 * 1024;
+
 /** Batches under way at once; an agent that sends more than this before an acknowledgement breaks the protocol. */
 const BATCHES_IN_FLIGHT_MAX = 64;
 
@@ -71,6 +81,7 @@ export class RobotSession {
   #feedback = new Map<string, unknown>();
   #feedbackLoop = new Coalesced(() => this.#storeFeedback());
   #batchesInFlight = 0;
+  #writes = 0;
   /** Robot's clock + offset = ours: what hello lets us guess, until the robot has measured it. */
   #clockOffsetMs = 0;
 
@@ -135,13 +146,13 @@ export class RobotSession {
         this.#log.debug({ revision: message.revision }, 'desired state applied');
         break;
       case 'command_taken':
-        this.#attempt(this.#taken(message));
+        this.#store(this.#taken(message));
         break;
       case 'command_feedback':
         this.#feedbackCame(message);
         break;
       case 'command_outcome':
-        this.#attempt(this.#outcome(message));
+        this.#store(this.#outcome(message));
         break;
       case 'batch':
         this.#attempt(this.#batch(message));
@@ -253,6 +264,8 @@ export class RobotSession {
 
   #clock(request: ClockRequest): void {
     if (request.measured) this.#clockOffsetMs = request.measured.offset_ms;
+    // A reply that waits behind much else measures nothing; and who asks without reading gets no memory of ours for it.
+    if (this.#connection.unsentBytes > CLOCK_UNSENT_BYTES_MAX) return;
     const nowMs = this.#ports.now();
     this.#connection.send({
       kind: 'clock_reply',
@@ -260,6 +273,17 @@ export class RobotSession {
       cloud_received_ms: nowMs,
       cloud_sent_ms: nowMs,
     });
+  }
+
+  #store(work: Promise<void>): void {
+    this.#writes += 1;
+    if (this.#writes === WRITES_PAUSE_AT) this.#connection.pause();
+    this.#attempt(
+      work.finally(() => {
+        this.#writes -= 1;
+        if (this.#writes === WRITES_RESUME_AT) this.#connection.resume();
+      }),
+    );
   }
 
   #hasEnded(): boolean {

@@ -5,6 +5,12 @@ import type { Server } from 'node:http';
 const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 
+/**
+ * A connection is closed after this many requests. Node reads pipelined requests as fast as they come, so without a bound
+ * one connection could keep everybody else waiting for as long as it likes.
+ */
+const REQUESTS_PER_CONNECTION_MAX = 1_000;
+
 export class ListenError extends Error {
   override readonly name = 'ListenError';
   constructor(
@@ -29,6 +35,7 @@ export class Listener {
     this.#options = options;
     server.headersTimeout = HEADERS_TIMEOUT_MS;
     server.requestTimeout = REQUEST_TIMEOUT_MS;
+    server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
     server.on('request', (_request, response) => {
       this.#active += 1;
       response.once('close', () => {

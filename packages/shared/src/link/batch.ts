@@ -1,24 +1,30 @@
 import { z } from 'zod';
 import { bytes, epochMs, lane, sequence, uuid } from './fields.js';
 
+/** Names of topics, types and nodes: ROS's own are shorter. */
+const rosName = z.string().min(1).max(512);
+
+/** The largest definition known, with all it contains, has some 30,000. */
+const SCHEMA_CHARS_MAX = 1_000_000;
+
 /** The definition of a ROS type, sent in the first batch of a session that needs it and kept by its hash in the cloud. */
 export const schemaRow = z.object({
   /** SHA-256 of `text`, hex. */
   hash: z.string().length(64),
   /** Full type name, `pkg/msg/Name`. */
-  type: z.string(),
+  type: rosName,
   /** ros2msg text, dependencies after a line of `=` and `MSG: pkg/Name`, as MCAP's schema encoding `ros2msg` has it. */
-  text: z.string(),
+  text: z.string().max(SCHEMA_CHARS_MAX),
 });
 export type SchemaRow = z.infer<typeof schemaRow>;
 
 /** What the points of one source have in common; rows refer to it by its place in the batch. */
 export const channelRow = z.object({
-  source: z.string(),
-  type: z.string(),
+  source: rosName,
+  type: rosName,
   schema_hash: z.string().length(64),
   /** Full name of the only publishing node (`/ns/node`); null where there are several or none is known. */
-  publisher: z.string().nullable(),
+  publisher: rosName.nullable(),
 });
 export type ChannelRow = z.infer<typeof channelRow>;
 
@@ -34,14 +40,16 @@ export const pointRow = z.object({
 });
 export type PointRow = z.infer<typeof pointRow>;
 
+const percent = z.number().min(-1).max(100);
+
 /** One sample of the robot's vitals: percent 0..100; battery -1 = none known. */
 export const vitalRow = z.object({
   kind: z.literal('vital'),
   robot_stamp_ms: epochMs,
-  cpu: z.number(),
-  ram: z.number(),
-  disk: z.number(),
-  battery: z.number(),
+  cpu: percent,
+  ram: percent,
+  disk: percent,
+  battery: percent,
 });
 export type VitalRow = z.infer<typeof vitalRow>;
 

@@ -108,4 +108,24 @@ describe('the link codec', () => {
     for (let message = 1; message <= 3; message += 1) reader.accept(part(message));
     expect(refusal(() => reader.accept(part(4))).message).toContain('at once');
   });
+
+  it('gives unfinished messages together no more memory than one message', () => {
+    const reader = FrameReader.up();
+    const data = new Uint8Array(FRAME_BYTES_MAX - 128);
+    const fill = () => {
+      for (let index = 0; ; index += 1) {
+        for (const message of [1, 2]) reader.accept(encode({ kind: 'part', message, index, last: false, data }));
+      }
+    };
+    expect(refusal(fill)).toMatchObject({ closeCode: CloseCode.tooBig });
+  });
+
+  it('has the memory back once a message is whole', () => {
+    const reader = FrameReader.up();
+    const writer = new FrameWriter<UpMessage>();
+    for (let round = 0; round < 4; round += 1) {
+      const [message] = read(reader, writer.frames(batchOf(8_000_000)));
+      expect(message?.kind).toBe('batch');
+    }
+  });
 });

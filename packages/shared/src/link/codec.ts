@@ -68,6 +68,8 @@ export class FrameWriter<M extends UpMessage | DownMessage> {
 export class FrameReader<M> {
   readonly #schema: z.ZodType<M>;
   readonly #partial = new Map<number, { pieces: Uint8Array[]; byteCount: number }>();
+  /** Held of all messages under way: one peer gets the memory of one message, however many it begins. */
+  #heldBytes = 0;
 
   private constructor(schema: z.ZodType<M>) {
     this.#schema = schema;
@@ -110,14 +112,16 @@ export class FrameReader<M> {
     }
     held.pieces.push(piece.data.slice());
     held.byteCount += piece.data.byteLength;
-    if (held.byteCount > MESSAGE_BYTES_MAX) {
-      throw new LinkError(CloseCode.tooBig, `a message in parts over ${MESSAGE_BYTES_MAX} bytes`);
+    this.#heldBytes += piece.data.byteLength;
+    if (this.#heldBytes > MESSAGE_BYTES_MAX) {
+      throw new LinkError(CloseCode.tooBig, `messages in parts over ${MESSAGE_BYTES_MAX} bytes`);
     }
     if (!piece.last) {
       this.#partial.set(piece.message, held);
       return undefined;
     }
     this.#partial.delete(piece.message);
+    this.#heldBytes -= held.byteCount;
     const whole = new Uint8Array(held.byteCount);
     let at = 0;
     for (const bytesOfPiece of held.pieces) {
