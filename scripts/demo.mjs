@@ -13,7 +13,11 @@ const dataDir = process.env.DROVER_DEMO_DIR || join(checkout, '.demo');
 const port = process.env.DROVER_PORT || '8080';
 const robotIds = ['rover-1', 'rover-2', 'rover-3'];
 
-const children = [];
+/** What ended by itself is started again after this long. */
+const RESTART_MS = 1_000;
+
+/** By name: what runs, or did last. */
+const children = new Map();
 let stopping = false;
 let failed = false;
 
@@ -67,12 +71,20 @@ async function startCloud(apiKey) {
   });
   const line = await cloud.line((entry) => entry.msg === 'listening');
   if (!line) {
+    const says = (words) => cloud.last.some((text) => words.test(text));
+    if (says(/another drover-cloud/)) {
+      throw new Error(
+        `another demo runs on ${dataDir}. Stop it first, or give this one its own: DROVER_DEMO_DIR=/tmp/demo2 DROVER_PORT=8090 npm run demo`,
+      );
+    }
     throw new Error(
-      cloud.last.some((text) => /EADDRINUSE|in use/.test(text))
+      says(/EADDRINUSE|in use/)
         ? `port ${port} is taken. Stop what listens there, or choose another: DROVER_PORT=8090 npm run demo`
         : `the cloud ended at once. Its last words:\n${cloud.last.join('\n')}`,
     );
   }
+  // Started again, it must be where the agents and the printed lines look for it.
+  cloud.settings.DROVER_PORT = new URL(line.url).port;
   return line.url;
 }
 
@@ -120,7 +132,10 @@ function client(url, apiKey) {
   };
 }
 
-/** Starts one of our programs with only the settings given here; its log goes to the data directory. */
+/**
+ * Starts one of our programs with only the settings given here; its log goes to the data directory. Once `supervised`, it
+ * is started again when it ends by itself, as systemd or Docker would.
+ */
 function start(name, settings) {
   const [program] = name.split(' ');
   const inherited = Object.entries(process.env).filter(([key]) => !key.startsWith('DROVER_'));
@@ -131,10 +146,9 @@ function start(name, settings) {
   });
   const log = [];
   const waiting = new Set();
-  const entry = { child, last: log, ended: once(child, 'close') };
-  children.push(entry);
+  const entry = { child, last: log, ended: once(child, 'close'), settings };
+  children.set(name, entry);
   const logFile = file(`${name.replace(' ', '-')}.log`);
-  writeFileSync(logFile, '');
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
       writeFileSync(logFile, `${line}\n`, { flag: 'a' });
@@ -144,14 +158,12 @@ function start(name, settings) {
     });
   }
   // Not at exit: its last words may still be in the pipe.
-  child.on('close', (code) => {
-    const isExpected = waiting.size > 0;
+  child.on('close', (code, signal) => {
+    const isExpected = waiting.size > 0 || stopping;
     for (const check of waiting) check(undefined);
-    if (!stopping && !isExpected) {
-      console.error(`\n${name} ended with ${code}; its log: ${logFile}`);
-      failed = true;
-      void stop();
-    }
+    if (isExpected) return;
+    console.error(`\n${name} ended (${signal ?? code}) and is started again; its log: ${logFile}`);
+    setTimeout(() => stopping || start(name, entry.settings), RESTART_MS);
   });
   entry.line = (matches) =>
     new Promise((resolve) => {
@@ -178,8 +190,9 @@ async function stop() {
   if (stopping) return;
   stopping = true;
   if (!failed) console.log('\nStopping …');
-  for (const { child } of children) child.kill('SIGTERM');
-  await Promise.all(children.map(({ ended }) => ended));
+  const running = [...children.values()];
+  for (const { child } of running) child.kill('SIGTERM');
+  await Promise.all(running.map(({ ended }) => ended));
   if (!failed) console.log(`Stopped. The data stays in ${dataDir}; delete that folder to begin anew.`);
   process.exit(failed ? 1 : 0);
 }

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -40,10 +40,21 @@ class Demo {
     return this.output.join('\n');
   }
 
+  /** Waits until it has printed `words`. */
+  async says(words: string): Promise<void> {
+    while (!this.output.some((line) => line.includes(words))) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
   async interrupt(): Promise<number> {
     this.#child.kill('SIGINT');
     return await this.ended;
   }
+}
+
+/** The data directory in a process's environment. */
+async function dataDirOf(pid: number): Promise<string | undefined> {
+  const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+  return /(?:^|\0)DROVER_DATA_DIR=([^\0]*)/.exec(environment)?.[1];
 }
 
 describe('npm run demo', () => {
@@ -99,6 +110,29 @@ describe('npm run demo', () => {
     expect(words).toContain(`port ${port} is taken`);
     expect(words).toContain('DROVER_PORT=');
     await rm(otherDir, { recursive: true, force: true });
+  });
+
+  it('says that another demo runs on the same data, and how to give this one its own', async () => {
+    const second = new Demo(dataDir);
+    const words = await second.ready();
+    expect(await second.ended).toBe(1);
+    expect(words).toContain('another demo runs');
+    expect(words).toContain('DROVER_DEMO_DIR=');
+  });
+
+  it('starts an agent that was killed again, and says so', async () => {
+    const { stdout } = await run('pgrep', ['-f', `packages/agent/bin/drover-agent.js`]);
+    const pids = stdout.trim().split('\n').map(Number);
+    const ours = await Promise.all(pids.map(async (pid) => ({ pid, dir: await dataDirOf(pid) })));
+    const rover = ours.find(({ dir }) => dir === join(dataDir, 'rover-2'));
+    process.kill(rover?.pid ?? 0, 'SIGKILL');
+    await demo.says('agent rover-2 ended (SIGKILL) and is started again');
+    const robots = printed.split('\n').find((line) => line.trim().endsWith("/robots'")) ?? '';
+    let online: boolean[] = [];
+    while (online.length !== 3 || online.includes(false)) {
+      const { stdout: answer } = await run('bash', ['-c', robots.trim()]);
+      online = (JSON.parse(answer) as { online: boolean }[]).map((robot) => robot.online);
+    }
   });
 
   it('stops cleanly at Ctrl-C and goes on with the same key and data at a second run', async () => {

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Logger } from 'pino';
 import { CloudClient } from './cloud-client.js';
@@ -7,7 +6,7 @@ import { CommandRunner } from './commands/runner.js';
 import { ComposeAssignment } from './compose/assignment.js';
 import { type Config, readToken } from './config.js';
 import { DesiredState } from './desired/desired-state.js';
-import { lockDataDir } from './disk/instance-lock.js';
+import { openDataDir } from './disk/data-dir.js';
 import { CloudClock } from './link/cloud-clock.js';
 import { Link } from './link/link.js';
 import { createMonotonicClock } from './link/monotonic.js';
@@ -23,14 +22,13 @@ import { Vitals } from './vitals/vitals.js';
 /**
  * The agent, put together and started: files, then ROS, then what the desired state asks for, and the cloud last, so
  * that nothing waits for a connection. Returns what stops it, in reverse.
- * @throws DataDirBusyError, and what the disk or ROS refuses
+ * @throws DataDirBusyError | DataDirUnusableError, and what the disk or ROS refuses
  */
 export async function startAgent(config: Config, log: Logger): Promise<{ stop: () => Promise<void> }> {
   const { dataDir, linkUrl: url, batteryTopic, spoolBytesMax: bytesMax } = config;
   const monotonicNow = createMonotonicClock();
   const wallNow = Date.now;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const unlock = lockDataDir(dataDir);
+  const unlock = openDataDir(dataDir);
 
   const files = { dataDir, newId: randomUUID, now: wallNow, monotonicNow, log };
   const inbox = openInbox(files);

@@ -54,6 +54,23 @@ describe('drover-agent', () => {
     expect(agent.text()).toMatch(/DROVER_LOG_LEVEL: /);
   });
 
+  it.each([
+    ['/proc/drover', 'ENOENT'],
+    ['/dev/null/drover', 'ENOTDIR'],
+  ])('says in one line that the data directory %s can not be used, and what to do', async (dataDir, reason) => {
+    const agent = start(simulated(dataDir));
+    expect(await agent.ended).toBe(1);
+    expect(agent.text()).toContain(`the data directory ${dataDir} can not be used: ${reason}`);
+    expect(agent.text()).toContain('DROVER_DATA_DIR');
+    expect(agent.text().trim().split('\n')).toHaveLength(1);
+  });
+
+  it('refuses a command it does not have, and names the one that was meant', async () => {
+    const agent = start({}, ['docter']);
+    expect(await agent.ended).not.toBe(0);
+    expect(agent.text()).toContain('no command docter; did you mean doctor?');
+  });
+
   it('runs without a cloud, and stops with 0 on SIGTERM, also when it comes twice', async () => {
     const agent = start(simulated(tempDataDir()));
     await agent.printed('cloud can not be reached');

@@ -1,8 +1,11 @@
 import { RELEASE_DATE } from '@drover/shared/release';
+import { nearestName } from '@drover/shared/ros/describe-value';
 import { Command } from 'commander';
 import { type Logger, pino } from 'pino';
 import { startAgent } from './agent.js';
 import { ConfigError, loadConfig } from './config.js';
+import { DataDirUnusableError } from './disk/data-dir.js';
+import { DataDirBusyError } from './disk/instance-lock.js';
 import { runDoctor } from './doctor/doctor.js';
 import { settingsHelp } from './settings.js';
 
@@ -15,7 +18,8 @@ const program = new Command('drover-agent')
   .description('Joins a robot and its ROS 2 graph to a Drover cloud.')
   .version(RELEASE_DATE)
   .addHelpText('after', `\n${settingsHelp()}`)
-  .action(run);
+  .argument('[command]', 'nothing to run the agent')
+  .action((command?: string) => (command === undefined ? run() : program.error(unknownCommand(command))));
 program
   .command('doctor')
   .description('checks cloud, token, clock, ROS, disk, Docker and compose, and says what to do about each')
@@ -39,10 +43,22 @@ async function run(): Promise<void> {
     process.on('SIGINT', () => stop(log, agent));
     await agent;
   } catch (error) {
+    if (error instanceof DataDirBusyError || error instanceof DataDirUnusableError) {
+      console.error(`drover-agent can't start: ${error.message}`);
+      process.exit(1);
+    }
     if (!(error instanceof ConfigError)) return die(log, error);
     console.error(`drover-agent can't start; these settings are wrong (drover-agent --help):\n${error.message}`);
     process.exit(EXIT_CONFIG);
   }
+}
+
+function unknownCommand(command: string): string {
+  const near = nearestName(
+    command,
+    program.commands.map((known) => known.name()),
+  );
+  return `drover-agent has no command ${command}${near === null ? '' : `; did you mean ${near}?`}`;
 }
 
 let stopping = false;
