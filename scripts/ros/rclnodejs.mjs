@@ -1,6 +1,6 @@
 // rclnodejs built against a sourced ROS 2, outside of the checkout: an `npm ci` without ROS leaves it out of there.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { onPath, run, SetupError, withoutNpmRun } from './run.mjs';
 
 const checkout = new URL('../../', import.meta.url).pathname;
@@ -36,13 +36,19 @@ export async function buildRclnodejs({ folder, env, logFile, log }) {
   await run('npm', npm, {
     cwd: folder,
     // Its build fetches rimraf through npx, which asks first unless told yes.
-    env: { ...withoutNpmRun(env), NPM_CONFIG_YES: 'true' },
+    env: { ...withoutNpmRun(env), ...nodeHeaders(), NPM_CONFIG_YES: 'true' },
     what: `building rclnodejs ${version}`,
     logFile,
   });
   const path = join(folder, 'node_modules', 'rclnodejs');
   await checkLoads(path, env);
   return path;
+}
+
+/** Node's headers where they came with it: node-gyp would fetch them from Node's own site, which not everybody reaches. */
+function nodeHeaders() {
+  const prefix = dirname(dirname(realpathSync(process.execPath)));
+  return existsSync(join(prefix, 'include/node/node_version.h')) ? { npm_config_nodedir: prefix } : {};
 }
 
 /** The checkout's own rclnodejs where it is there and loads in `env`, else undefined. */
