@@ -14,6 +14,12 @@ import { endingOf } from './failure.js';
 /** A command as the store has it, ready for the wire but for the life that is left. */
 export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
 
+/** What a session needs of its connection. */
+export type SessionConnection = Pick<
+  Connection,
+  'send' | 'close' | 'terminate' | 'tick' | 'pause' | 'resume' | 'isOpen' | 'unsentBytes'
+>;
+
 /** What a session needs of the rest of the cloud. */
 export interface SessionPorts {
   robots: { sessionStarted(robotKey: number, agentVersion: string): Promise<void> };
@@ -67,7 +73,7 @@ const FEEDBACK_GOALS_MAX = 256;
 export class RobotSession {
   readonly robot: RobotRef;
   readonly #ports: SessionPorts;
-  readonly #connection: Connection;
+  readonly #connection: SessionConnection;
   readonly #log: Logger;
   readonly #helloTimer: NodeJS.Timeout;
   /** Commands, and cancels, written on this connection and not ended: none is written to it twice. */
@@ -85,7 +91,7 @@ export class RobotSession {
   /** Robot's clock + offset = ours: what hello lets us guess, until the robot has measured it. */
   #clockOffsetMs = 0;
 
-  constructor(robot: RobotRef, connection: Connection, ports: SessionPorts) {
+  constructor(robot: RobotRef, connection: SessionConnection, ports: SessionPorts) {
     this.robot = robot;
     this.#connection = connection;
     this.#ports = ports;

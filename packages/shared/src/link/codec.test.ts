@@ -2,7 +2,7 @@ import { encode } from '@msgpack/msgpack';
 import { describe, expect, it } from 'vitest';
 import { FrameReader, FrameWriter, LinkError } from './codec.js';
 import type { DownMessage } from './down.js';
-import { CloseCode, FRAME_BYTES_MAX } from './protocol.js';
+import { CloseCode, FRAME_BYTES_MAX, MESSAGE_BYTES_MAX } from './protocol.js';
 import type { UpMessage } from './up.js';
 
 const SPOOL = '0194b6b0-3b1a-7cc0-8d7f-0123456789ab';
@@ -112,12 +112,17 @@ describe('the link codec', () => {
   it('gives unfinished messages together no more memory than one message', () => {
     const reader = FrameReader.up();
     const data = new Uint8Array(FRAME_BYTES_MAX - 128);
+    let heldBytes = 0;
     const fill = () => {
       for (let index = 0; ; index += 1) {
-        for (const message of [1, 2]) reader.accept(encode({ kind: 'part', message, index, last: false, data }));
+        for (const message of [1, 2]) {
+          reader.accept(encode({ kind: 'part', message, index, last: false, data }));
+          heldBytes += data.byteLength;
+        }
       }
     };
     expect(refusal(fill)).toMatchObject({ closeCode: CloseCode.tooBig });
+    expect(heldBytes).toBeLessThanOrEqual(MESSAGE_BYTES_MAX);
   });
 
   it('has the memory back once a message is whole', () => {
