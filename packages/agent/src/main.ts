@@ -33,7 +33,8 @@ await program.parseAsync();
 async function run(): Promise<void> {
   // What the agent writes (commands, data, desired state) is nobody else's on this machine.
   process.umask(0o077);
-  const log = pino({ base: null });
+  // Synchronous: else the last lines of a process that dies are lost, and they say why it died.
+  const log = pino({ base: null }, pino.destination({ sync: true }));
   try {
     const config = loadConfig(process.env);
     log.level = config.logLevel;

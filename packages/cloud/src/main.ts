@@ -23,7 +23,8 @@ import { statusPageRouter } from './status/page.js';
 async function serve(config: Config): Promise<void> {
   const now = Date.now;
   const monotonicNow = () => performance.now();
-  const log = pino({ level: config.logLevel });
+  // Synchronous: else lines that are still being written when the process exits are lost, or land after later ones.
+  const log = pino({ level: config.logLevel }, pino.destination({ sync: true }));
   const releaseDataDir = takeServingLock(config.dataDir);
   const store = openStore({ dataDir: config.dataDir, nowMs: now() });
   const bus = new InProcessBus();
