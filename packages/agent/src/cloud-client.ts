@@ -25,6 +25,7 @@ export interface CloudClientParts {
 /** Brings the link and the capabilities together: what we say of ourselves, and who gets what the cloud says. */
 export class CloudClient implements LinkClient {
   readonly #parts: CloudClientParts;
+  #uplink: Uplink | null = null;
 
   constructor(parts: CloudClientParts) {
     this.#parts = parts;
@@ -46,6 +47,7 @@ export class CloudClient implements LinkClient {
 
   opened(uplink: Uplink, welcome: Welcome): string | null {
     const { spool, uploader, commands, desired } = this.#parts;
+    this.#uplink = uplink;
     // Both before anything is sent: nothing of another robot's may reach this one's account.
     const inboxIsOurs = this.#claimInbox(welcome.robot_id);
     const spoolClaim = spool.claim(welcome.robot_id, welcome.acked);
@@ -74,6 +76,14 @@ export class CloudClient implements LinkClient {
       case 'desired':
         desired.receive(instruction);
         break;
+      case 'query':
+        this.#uplink?.send({
+          kind: 'answer',
+          id: instruction.id,
+          result: null,
+          error: { code: 'unsupported', message: 'not answered by this agent' },
+        });
+        break;
       default:
         instruction satisfies never;
     }
@@ -81,6 +91,7 @@ export class CloudClient implements LinkClient {
 
   closed(): void {
     const { uploader, commands, desired } = this.#parts;
+    this.#uplink = null;
     uploader.close();
     commands.closed();
     desired.closed();

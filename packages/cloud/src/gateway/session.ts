@@ -166,6 +166,10 @@ export class RobotSession {
       case 'clock_request':
         this.#clock(message);
         break;
+      case 'stream_status':
+      case 'answer':
+        this.#log.debug({ kind: message.kind }, 'nobody listens to this yet');
+        break;
       default:
         message satisfies never;
     }

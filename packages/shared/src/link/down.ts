@@ -3,6 +3,7 @@ import { batchAck } from './batch.js';
 import { clockReply } from './clock.js';
 import { command, commandCancel, outcomeAck } from './command.js';
 import { desired } from './desired.js';
+import { query } from './query.js';
 import { welcome } from './welcome.js';
 
 /** Everything the cloud may say. */
@@ -14,5 +15,6 @@ export const downMessage = z.discriminatedUnion('kind', [
   outcomeAck,
   batchAck,
   clockReply,
+  query,
 ]);
 export type DownMessage = z.infer<typeof downMessage>;

@@ -6,8 +6,9 @@
  * Raise LINK_VERSION with every change of the schemas (protocol.test.ts hashes them) and add a line here:
  *
  *   1  2026-11-21  first version
+ *   2  2026-11-21  up: stream_status, answer; down: query (only to agents of version 2 and later)
  */
-export const LINK_VERSION = 1;
+export const LINK_VERSION = 2;
 
 /** The oldest agent still served: the first version, since none has been retired yet. */
 export const LINK_VERSION_OLDEST = 1;

@@ -4,6 +4,8 @@ import { batch } from './batch.js';
 import { clockRequest } from './clock.js';
 import { commandFeedback, commandOutcome, commandTaken } from './command.js';
 import { hello } from './hello.js';
+import { answer } from './query.js';
+import { streamStatus } from './stream-status.js';
 
 /** Everything an agent may say. */
 export const upMessage = z.discriminatedUnion('kind', [
@@ -14,5 +16,7 @@ export const upMessage = z.discriminatedUnion('kind', [
   commandOutcome,
   batch,
   clockRequest,
+  streamStatus,
+  answer,
 ]);
 export type UpMessage = z.infer<typeof upMessage>;
