@@ -5,6 +5,7 @@ import {
   GoalRejectedError,
   GraphStoppedError,
   NotReadyError,
+  QuarantinedError,
   RosTimeoutError,
   UnknownTypeError,
 } from '../ros/graph.js';
@@ -48,6 +49,7 @@ export function failureOf(error: unknown): Ending | null {
   if (error instanceof NotReadyError) {
     return failed(error.server === 'service' ? 'service_not_ready' : 'action_server_not_ready', error.message);
   }
+  if (error instanceof QuarantinedError) return failed('internal_error', error.message);
   return failed('internal_error', error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 }
 

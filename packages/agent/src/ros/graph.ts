@@ -28,25 +28,27 @@ export interface RosGraph {
    * Publishes one serialised message. The first message of a new publisher waits up to `matchTimeoutMs` for a matched
    * subscriber, since DDS drops what is sent before discovery has matched. Rejects with the signal's reason, and publishes
    * nothing, where that has aborted by then.
+   * @throws UnknownTypeError | QuarantinedError | RosError
    */
   publish(request: PublishRequest): Promise<{ matchedSubscribers: number }>;
 
   /**
    * Calls a service, in the order of the calls to it. Rejects with the signal's reason where that aborts it.
-   * @throws NotReadyError | RosTimeoutError | UnknownTypeError | RosError
+   * @throws NotReadyError | RosTimeoutError | UnknownTypeError | QuarantinedError | RosError
    */
   call(request: CallRequest): Promise<RosMessage>;
 
   /**
    * Sends a goal and returns once it is accepted. One that is accepted after the timeout is cancelled. Rejects with the
    * signal's reason where that aborts before the goal is sent.
-   * @throws NotReadyError | GoalRejectedError | RosTimeoutError | UnknownTypeError | RosError
+   * @throws NotReadyError | GoalRejectedError | RosTimeoutError | UnknownTypeError | QuarantinedError | RosError
    */
   sendGoal(request: GoalRequest): Promise<GoalHandle>;
 
   /**
    * Takes serialised messages of a topic, QoS matched to its publishers. Messages are taken at `drainHz` (see
    * SubscribeRequest) and handed over in the order of their arrival.
+   * @throws UnknownTypeError | QuarantinedError | RosError
    */
   subscribe(request: SubscribeRequest): Promise<Subscription>;
 
@@ -183,6 +185,39 @@ export class GraphStoppedError extends Error {
   override readonly name = 'GraphStoppedError';
   constructor() {
     super('the ROS graph was stopped');
+  }
+}
+
+/**
+ * Something of the graph whose handling in native code can end the process: what is subscribed to, published to, called,
+ * or sent goals.
+ */
+export interface RosSource {
+  readonly kind: 'subscription' | 'publisher' | 'service' | 'action';
+  readonly name: string;
+  readonly type: string;
+}
+
+/**
+ * The source is not touched any more: handling it ended the agent's process again and again (quarantine/). Lasts until
+ * an operator lifts it; the message says how.
+ */
+export class QuarantinedError extends Error {
+  override readonly name = 'QuarantinedError';
+  constructor(
+    readonly source: RosSource,
+    /** Epoch milliseconds of the robot's clock. */
+    readonly sinceMs: number,
+    readonly crashes: number,
+    /** How the process ended the last time: `SIGABRT`, … */
+    readonly lastEnd: string,
+  ) {
+    const { kind, name } = source;
+    const stream = kind === 'subscription' ? 'disable its stream and enable it again, or ' : '';
+    super(
+      `the ${kind} ${name} is quarantined since ${new Date(sinceMs).toISOString()}: the agent died ${crashes} times ` +
+        `while it was handled (at last of ${lastEnd}). To lift it, ${stream}stop the agent and start it again`,
+    );
   }
 }
 
