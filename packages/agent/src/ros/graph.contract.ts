@@ -5,6 +5,7 @@ import { goalsContract } from './contract/goals.js';
 import { graphContract } from './contract/graph.js';
 import { publishContract } from './contract/publish.js';
 import { subscribeContract } from './contract/subscribe.js';
+import { surveyContract } from './contract/survey.js';
 
 export type { GraphFixture };
 
@@ -20,5 +21,6 @@ export function describeGraphContract(name: string, makeFixture: () => Promise<G
     callContract(bench);
     goalsContract(bench);
     subscribeContract(bench);
+    surveyContract(bench);
   });
 }

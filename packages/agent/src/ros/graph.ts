@@ -1,3 +1,4 @@
+import type { GraphAnswer, ServerEndpoint, TopicEndpoint } from '@drover/shared/link/answers';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
 
@@ -54,7 +55,19 @@ export interface RosGraph {
 
   /** The topics known now. */
   topics(): Promise<TopicInfo[]>;
+
+  /** All that is known of the graph now. Like the two below it only looks: nothing appears on the graph for it. */
+  survey(): Promise<GraphSurvey>;
+
+  /** Who publishes and who subscribes to a topic now, the agent itself included. */
+  endpointsOf(topic: string): Promise<{ publishers: TopicEndpoint[]; subscribers: TopicEndpoint[] }>;
+
+  /** What serves a service or an action of that name now, under whatever type. */
+  serversOf(kind: 'service' | 'action', name: string): Promise<ServerEndpoint[]>;
 }
+
+/** As the cloud is told it. */
+export type GraphSurvey = GraphAnswer;
 
 export interface PublishRequest {
   topic: string;
@@ -146,9 +159,17 @@ export class NotReadyError extends Error {
     readonly server: 'service' | 'action',
     readonly rosName: string,
     readonly waitedMs: number,
+    /** What serves the name instead: another type, which is no server to ours. */
+    others: readonly ServerEndpoint[] = [],
   ) {
-    super(`no ${server} server at ${rosName} within ${waitedMs / 1000} s`);
+    super(`no ${server} server at ${rosName} within ${waitedMs / 1000} s${otherTypesWords(others)}`);
   }
+}
+
+/** `; there is one of type X`, for what is there under another type than the one asked for; "" where nothing is. */
+export function otherTypesWords(others: readonly { readonly type: string }[]): string {
+  const types = [...new Set(others.map(({ type }) => type))].sort();
+  return types.length === 0 ? '' : `; there is one of type ${types.join(' and one of ')}`;
 }
 
 /** The server did not answer in time. */

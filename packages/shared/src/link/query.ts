@@ -15,6 +15,7 @@ export const question = z.discriminatedUnion('about', [
     name: z.string(),
     type: z.string(),
     payload: jsonObject,
+    latched: z.boolean(),
   }),
 ]);
 export type Question = z.infer<typeof question>;

@@ -13,6 +13,9 @@ export interface Rclnodejs {
   removeSignalHandlers(): void;
   /** The class that was generated for a type. @throws where there is none. */
   require(type: string): GeneratedClass;
+  getActionNamesAndTypes(node: RclNode): NamesAndTypes[];
+  /** @throws where there is no such node (any more). */
+  getActionServerNamesAndTypesByNode(node: RclNode, name: string, namespace: string): NamesAndTypes[];
   /** CDR of the C struct that `message.serialize()` points to. */
   serializeMessage(message: NativeMessage, type: MessageClass): Buffer;
   /** Makes a `type`, and reads the CDR into the C struct that its `toRawROS()` points to. */
@@ -44,9 +47,14 @@ export interface RclNode {
   ): unknown;
   createClient(type: ServiceClass, service: string): RclClient;
   destroyClient(client: RclClient): void;
-  getTopicNamesAndTypes(): { name: string; types: string[] }[];
-  getPublishersInfoByTopic(topic: string): TopicEndpoint[];
-  getSubscriptionsInfoByTopic(topic: string): TopicEndpoint[];
+  getNodeNamesAndNamespaces(): { name: string; namespace: string }[];
+  getTopicNamesAndTypes(): NamesAndTypes[];
+  /** Those with clients only among them. */
+  getServiceNamesAndTypes(): NamesAndTypes[];
+  /** What the node serves. @throws where there is no such node (any more). */
+  getServiceNamesAndTypesByNode(name: string, namespace: string): NamesAndTypes[];
+  getPublishersInfoByTopic(topic: string): AnnouncedEndpoint[];
+  getSubscriptionsInfoByTopic(topic: string): AnnouncedEndpoint[];
   countPublishers(topic: string): number;
   countSubscribers(topic: string): number;
   destroy(): void;
@@ -60,6 +68,28 @@ export interface TopicEndpoint {
   readonly endpoint_gid: readonly number[];
   /** Numbers of rmw's enums, see QOS. */
   readonly qos_profile: { readonly reliability: number; readonly durability: number };
+}
+
+/** The same with all of its QoS. */
+export interface AnnouncedEndpoint extends TopicEndpoint {
+  readonly qos_profile: TopicEndpoint['qos_profile'] & {
+    readonly history: number;
+    readonly depth: number;
+    readonly liveliness: number;
+    readonly deadline: RclDuration;
+    readonly lifespan: RclDuration;
+    readonly liveliness_lease_duration: RclDuration;
+  };
+}
+
+export interface RclDuration {
+  readonly seconds: number | bigint;
+  readonly nanoseconds: number | bigint;
+}
+
+export interface NamesAndTypes {
+  readonly name: string;
+  readonly types: string[];
 }
 
 /** rmw's numbers of the QoS policies. */

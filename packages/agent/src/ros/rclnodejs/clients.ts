@@ -6,6 +6,7 @@ import type { RclClient } from './api.js';
 import { type CdrService, cdrService, Unread } from './cdr-types.js';
 import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
 import { Kept } from './kept.js';
+import { serversOf } from './survey.js';
 import { abortable, waitUntil, withDeadline } from './waiting.js';
 
 interface ServiceClient {
@@ -60,7 +61,8 @@ export class ServiceClients {
     kept.calls += 1;
     try {
       if (!(await isReady(kept, readyTimeoutMs, signal))) {
-        throw new NotReadyError('service', name, readyTimeoutMs);
+        const others = serversOf(this.#connection, 'service', name).filter((server) => server.type !== type);
+        throw new NotReadyError('service', name, readyTimeoutMs, others);
       }
       const timeout = { timeoutMs, reason: () => new RosTimeoutError(name, timeoutMs) };
       const answer = await withDeadline([signal], timeout, (deadline) => send(kept, cdr, name, deadline));

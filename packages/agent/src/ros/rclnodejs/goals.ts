@@ -17,6 +17,7 @@ import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
 import { type GoalSchemas, goalSchemas, goalStatus } from './goal-messages.js';
 import { Kept } from './kept.js';
 import { ServerWatch } from './server-watch.js';
+import { serversOf } from './survey.js';
 import { abortable, waitUntil, withDeadline } from './waiting.js';
 
 /** How long a server may take to answer a cancel request. */
@@ -81,7 +82,8 @@ export class ActionClients {
       );
       request.signal?.throwIfAborted();
       if (!isReady) {
-        throw new NotReadyError('action', name, readyTimeoutMs);
+        const others = serversOf(this.#connection, 'action', name).filter((server) => server.type !== type);
+        throw new NotReadyError('action', name, readyTimeoutMs, others);
       }
       const accepted = await this.#send(kept, request);
       kept.sent += 1;

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import type { ServerEndpoint, TopicEndpoint } from '@drover/shared/link/answers';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
 import { Definitions } from '../definitions.js';
@@ -8,12 +9,14 @@ import {
   type GoalHandle,
   type GoalRequest,
   GraphStoppedError,
+  type GraphSurvey,
   type PublishRequest,
   type RosGraph,
   type SubscribeRequest,
   type Subscription,
   type TopicInfo,
 } from '../graph.js';
+import { isHidden } from '../hidden.js';
 import { ServiceClients } from './clients.js';
 import type { Connection, GraphLog } from './connection.js';
 import { amentDefinitions } from './definitions.js';
@@ -21,6 +24,7 @@ import { ActionClients } from './goals.js';
 import { loadRclnodejs } from './load.js';
 import { Publishers } from './publishers.js';
 import { Subscriptions } from './subscriptions.js';
+import { endpointsOf, serversOf, surveyOf } from './survey.js';
 
 /** How long the main node waits in ROS at a time: making or destroying anything on it blocks JavaScript for as long. */
 const SPIN_TIMEOUT_MS = 10;
@@ -112,6 +116,18 @@ class RclnodejsGraph implements RosGraph {
     return this.#running().topics();
   }
 
+  async survey(): Promise<GraphSurvey> {
+    return surveyOf(this.#running().connection);
+  }
+
+  async endpointsOf(topic: string): Promise<{ publishers: TopicEndpoint[]; subscribers: TopicEndpoint[] }> {
+    return endpointsOf(this.#running().connection, topic);
+  }
+
+  async serversOf(kind: 'service' | 'action', name: string): Promise<ServerEndpoint[]> {
+    return serversOf(this.#running().connection, kind, name);
+  }
+
   #running(): Parts {
     this.#stopping.signal.throwIfAborted();
     if (this.#parts === undefined) throw new GraphStoppedError();
@@ -125,11 +141,11 @@ class Parts {
   readonly clients: ServiceClients;
   readonly actions: ActionClients;
   readonly subscriptions: Subscriptions;
-  readonly #connection: Connection;
+  readonly connection: Connection;
   readonly #sweep: NodeJS.Timeout;
 
   constructor(connection: Connection, definitions: Definitions) {
-    this.#connection = connection;
+    this.connection = connection;
     this.publishers = new Publishers(connection, definitions);
     this.clients = new ServiceClients(connection, definitions);
     this.actions = new ActionClients(connection, definitions);
@@ -141,10 +157,10 @@ class Parts {
 
   /** Hidden topics, those of actions among them, are left out as `ros2 topic list` does. */
   topics(): TopicInfo[] {
-    const { node } = this.#connection;
+    const { node } = this.connection;
     return node
       .getTopicNamesAndTypes()
-      .filter(({ name }) => !name.split('/').some((part) => part.startsWith('_')))
+      .filter(({ name }) => !isHidden(name))
       .map(({ name, types }) => ({
         name,
         types,
@@ -156,6 +172,6 @@ class Parts {
   close(): void {
     clearInterval(this.#sweep);
     this.subscriptions.close();
-    this.#connection.context.shutdown();
+    this.connection.context.shutdown();
   }
 }

@@ -44,7 +44,8 @@ export function onlyNode(publishers: readonly TopicEndpoint[]): string | null {
   return names.size === 1 ? name : null;
 }
 
-function nodeName({ node_name, node_namespace }: TopicEndpoint): string | null {
+/** Full name of an endpoint's node; null where ROS has not heard of it yet. */
+export function nodeName({ node_name, node_namespace }: TopicEndpoint): string | null {
   if (node_name === '' || node_name === UNKNOWN_NODE) return null;
   return `${node_namespace === '/' ? '' : node_namespace}/${node_name}`;
 }

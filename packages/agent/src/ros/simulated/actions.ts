@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { ServerEndpoint } from '@drover/shared/link/answers';
 import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
 import type { InterfaceDefinition, MessageSchema } from '@drover/shared/ros/definitions';
 import { fromJson } from '@drover/shared/ros/from-json';
@@ -37,6 +38,7 @@ export interface ActionHandlers {
 }
 
 interface Server {
+  readonly node: string;
   readonly type: string;
   readonly handlers: ActionHandlers;
   /** Fires when the server goes: its goals never end then. */
@@ -66,9 +68,12 @@ export class Actions {
     this.#onFault = onFault;
   }
 
-  /** @returns what takes the server away again. */
-  serve(name: string, type: string, handlers: ActionHandlers): () => void {
-    const server: Server = { type, handlers, gone: new AbortController() };
+  /**
+   * @param node full name of the serving node.
+   * @returns what takes the server away again.
+   */
+  serve(node: string, name: string, type: string, handlers: ActionHandlers): () => void {
+    const server: Server = { node, type, handlers, gone: new AbortController() };
     // One listener a goal; Node takes more than ten for a leak.
     setMaxListeners(0, server.gone.signal);
     this.#servers.set(name, [...(this.#servers.get(name) ?? []), server]);
@@ -81,6 +86,14 @@ export class Actions {
     };
   }
 
+  serversOf(name: string): ServerEndpoint[] {
+    return (this.#servers.get(name) ?? []).map(({ node, type }) => ({ node, type }));
+  }
+
+  names(): string[] {
+    return [...this.#servers.keys()];
+  }
+
   /** @throws NotReadyError | GoalRejectedError | RosTimeoutError | RosError | GraphStoppedError */
   async send(definition: ActionDefinition, request: GoalRequest): Promise<GoalHandle> {
     const { action, readyTimeoutMs, acceptTimeoutMs, signal } = request;
@@ -89,7 +102,7 @@ export class Actions {
       () => this.#servers.get(action)?.find((candidate) => candidate.type === definition.type),
       { timeoutMs: readyTimeoutMs, signal },
     );
-    if (!server) throw new NotReadyError('action', action, readyTimeoutMs);
+    if (!server) throw new NotReadyError('action', action, readyTimeoutMs, this.serversOf(action));
     const accepted = await this.#changes.within(this.#offer(definition, action, server, cdr, request.goalId), {
       timeoutMs: acceptTimeoutMs,
     });

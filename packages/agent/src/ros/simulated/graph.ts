@@ -1,3 +1,4 @@
+import type { ServerEndpoint, TopicEndpoint } from '@drover/shared/link/answers';
 import { commonDefinitions } from '@drover/shared/ros/common';
 import type { DefinitionSource, InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
@@ -6,6 +7,7 @@ import type {
   CallRequest,
   GoalHandle,
   GoalRequest,
+  GraphSurvey,
   PublishRequest,
   RosGraph,
   SubscribeRequest,
@@ -20,6 +22,7 @@ import type { OnFault } from './fault.js';
 import { InboundQueue } from './inbound-queue.js';
 import { type NodeParts, SimulatedNode } from './node.js';
 import { Services } from './services.js';
+import { surveyOf } from './survey.js';
 import { following, Topics } from './topics.js';
 
 /** The agent's own node, as on ROS. */
@@ -53,6 +56,8 @@ export class SimulatedGraph implements RosGraph {
   readonly #changes: Changes;
   readonly #publishers: CommandPublishers;
   readonly #closers = new Set<() => void>();
+  /** Full names of the other nodes. */
+  readonly #nodes = new Set<string>();
   readonly #onStart: ((peers: SimulatedPeers) => Promise<void>) | undefined;
   #started: Promise<void> | null = null;
 
@@ -119,7 +124,7 @@ export class SimulatedGraph implements RosGraph {
         onFault(`the agent's subscription to ${topic}`, error);
       }
     });
-    const unsubscribe = topics.subscribe(topic, type, following(depth, ignoreHistory), queue.push);
+    const unsubscribe = topics.subscribe(AGENT_NODE, topic, type, following(depth, ignoreHistory), queue.push);
     const close = () => {
       unsubscribe();
       queue.close();
@@ -134,8 +139,25 @@ export class SimulatedGraph implements RosGraph {
     return this.#parts.topics.list();
   }
 
+  async survey(): Promise<GraphSurvey> {
+    this.#changes.check();
+    return surveyOf([AGENT_NODE, ...this.#nodes], this.#parts);
+  }
+
+  async endpointsOf(topic: string): Promise<{ publishers: TopicEndpoint[]; subscribers: TopicEndpoint[] }> {
+    this.#changes.check();
+    return this.#parts.topics.endpointsOf(topic);
+  }
+
+  async serversOf(kind: 'service' | 'action', name: string): Promise<ServerEndpoint[]> {
+    this.#changes.check();
+    const { services, actions } = this.#parts;
+    return kind === 'service' ? services.serversOf(name) : actions.serversOf(name);
+  }
+
   #node(name: string): SimulatedNode {
-    const node = new SimulatedNode(name, this.#parts);
+    const node = new SimulatedNode(name, this.#parts, () => this.#nodes.delete(name));
+    this.#nodes.add(name);
     this.#closers.add(() => node.destroy());
     return node;
   }

@@ -36,14 +36,20 @@ export interface NodeParts {
 export class SimulatedNode implements RosNode {
   readonly #parts: NodeParts;
   readonly #closers = new Set<() => void>();
+  readonly #onDestroy: () => void;
   #destroyed = false;
 
-  /** @param name full name, `/ns/name`. */
+  /**
+   * @param name full name, `/ns/name`.
+   * @param onDestroy called when it leaves the graph.
+   */
   constructor(
     readonly name: string,
     parts: NodeParts,
+    onDestroy: () => void = () => {},
   ) {
     this.#parts = parts;
+    this.#onDestroy = onDestroy;
   }
 
   /** @throws UnknownTypeError */
@@ -85,7 +91,7 @@ export class SimulatedNode implements RosNode {
         onFault(`the subscription of ${this.name} to ${topic}`, error);
       }
     });
-    const unsubscribe = topics.subscribe(topic, type, asked, queue.push);
+    const unsubscribe = topics.subscribe(this.name, topic, type, asked, queue.push);
     return this.#closer(() => {
       unsubscribe();
       queue.close();
@@ -99,7 +105,7 @@ export class SimulatedNode implements RosNode {
   async service(name: string, type: string, handler: ServiceHandler): Promise<() => void> {
     const { response } = await this.#parts.definitions.getOf('srv', type);
     const complete = async (request: RosMessage) => fromJson(response, await handler(request), 'response');
-    return this.#closer(this.#parts.services.serve(name, type, complete));
+    return this.#closer(this.#parts.services.serve(this.name, name, type, complete));
   }
 
   /**
@@ -108,7 +114,7 @@ export class SimulatedNode implements RosNode {
    */
   async actionServer(name: string, type: string, handlers: ActionHandlers): Promise<() => void> {
     await this.#parts.definitions.getOf('action', type);
-    return this.#closer(this.#parts.actions.serve(name, type, handlers));
+    return this.#closer(this.#parts.actions.serve(this.name, name, type, handlers));
   }
 
   /** Its records name the function, file and line that call it. */
@@ -152,6 +158,7 @@ export class SimulatedNode implements RosNode {
 
   /** Takes all of the node out of the graph; what is made on it from then on is gone at once. */
   destroy(): void {
+    if (!this.#destroyed) this.#onDestroy();
     this.#destroyed = true;
     for (const close of [...this.#closers]) close();
   }

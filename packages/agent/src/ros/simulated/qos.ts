@@ -1,3 +1,5 @@
+import type { EndpointQos } from '@drover/shared/link/answers';
+
 /** Quality of service, as far as ROS nodes set it. */
 export interface Qos {
   readonly reliability: 'reliable' | 'best_effort';
@@ -29,4 +31,10 @@ export function followQos(offers: readonly Qos[], depth: number, ignoreHistory: 
     durability: latched ? 'transient_local' : 'volatile',
     depth,
   };
+}
+
+/** What an endpoint tells others of its QoS. */
+export function announced({ reliability, durability, depth }: Qos): EndpointQos {
+  const unlimited = { deadline_s: null, lifespan_s: null, liveliness: 'automatic', liveliness_lease_s: null } as const;
+  return { reliability, durability, history: 'keep_last', depth, ...unlimited };
 }

@@ -1,3 +1,4 @@
+import type { ServerEndpoint } from '@drover/shared/link/answers';
 import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
@@ -9,6 +10,7 @@ export type ServiceDefinition = Extract<InterfaceDefinition, { kind: 'srv' }>;
 export type ServiceHandler = (request: RosMessage) => RosMessage | Promise<RosMessage>;
 
 interface Server {
+  readonly node: string;
   readonly type: string;
   readonly handler: ServiceHandler;
 }
@@ -28,9 +30,12 @@ export class Services {
     this.#onFault = onFault;
   }
 
-  /** @returns what takes the server away again. */
-  serve(name: string, type: string, handler: ServiceHandler): () => void {
-    const server: Server = { type, handler };
+  /**
+   * @param node full name of the serving node.
+   * @returns what takes the server away again.
+   */
+  serve(node: string, name: string, type: string, handler: ServiceHandler): () => void {
+    const server: Server = { node, type, handler };
     this.#servers.set(name, [...(this.#servers.get(name) ?? []), server]);
     this.#changes.notify();
     return () => {
@@ -38,6 +43,14 @@ export class Services {
       if (others.length > 0) this.#servers.set(name, others);
       else this.#servers.delete(name);
     };
+  }
+
+  serversOf(name: string): ServerEndpoint[] {
+    return (this.#servers.get(name) ?? []).map(({ node, type }) => ({ node, type }));
+  }
+
+  names(): string[] {
+    return [...this.#servers.keys()];
   }
 
   /** @throws NotReadyError | RosTimeoutError | RosError | GraphStoppedError, or the signal's reason. */
@@ -48,7 +61,7 @@ export class Services {
       timeoutMs: readyTimeoutMs,
       signal,
     });
-    if (!server) throw new NotReadyError('service', service, readyTimeoutMs);
+    if (!server) throw new NotReadyError('service', service, readyTimeoutMs, this.serversOf(service));
     const response = await this.#changes.within(this.#answer(definition, service, server, request), {
       timeoutMs,
       signal,

@@ -1,6 +1,7 @@
+import type { TopicEndpoint } from '@drover/shared/link/answers';
 import type { TopicInfo } from '../graph.js';
 import type { Changes } from './changes.js';
-import { followQos, isCompatible, type Qos } from './qos.js';
+import { announced, followQos, isCompatible, type Qos } from './qos.js';
 
 /**
  * Who publishes and who subscribes, and the way between them. Matching follows DDS: same topic, same type, compatible
@@ -29,18 +30,20 @@ export class Topics {
   }
 
   /**
+   * @param node full name of the subscribing node.
    * @param qos what the subscription asks for; a function follows the publishers as they come and go.
    * @param deliver receives each message as it is published; must not throw.
    * @returns what ends it.
    */
   subscribe(
+    node: string,
     topic: string,
     type: string,
     qos: Qos | ((offers: readonly Qos[]) => Qos),
     deliver: (cdr: Uint8Array) => void,
   ): () => void {
     const place = this.#topic(topic);
-    const subscription: Subscription = { type, qos, deliver, met: new WeakSet() };
+    const subscription: Subscription = { node, type, qos, deliver, met: new WeakSet() };
     place.subscriptions.add(subscription);
     this.#matched(topic, place);
     return () => {
@@ -53,6 +56,19 @@ export class Topics {
     const nodes = new Set([...(this.#topics.get(topic)?.publishers ?? [])].map((publisher) => publisher.node));
     const [first] = nodes;
     return nodes.size === 1 && first !== undefined ? first : null;
+  }
+
+  endpointsOf(name: string): { publishers: TopicEndpoint[]; subscribers: TopicEndpoint[] } {
+    const topic = this.#topics.get(name);
+    if (!topic) return { publishers: [], subscribers: [] };
+    return {
+      publishers: [...topic.publishers].map(({ node, type, qos }) => ({ node, type, qos: announced(qos) })),
+      subscribers: [...topic.subscriptions].map((subscription) => ({
+        node: subscription.node,
+        type: subscription.type,
+        qos: announced(wishOf(topic, subscription).qos),
+      })),
+    };
   }
 
   list(): TopicInfo[] {
@@ -82,9 +98,7 @@ export class Topics {
     }
     for (const publisher of topic.publishers) publisher.matched = [];
     for (const subscription of topic.subscriptions) {
-      const publishers = [...topic.publishers].filter((publisher) => publisher.type === subscription.type);
-      const { qos: wish } = subscription;
-      const qos = typeof wish === 'function' ? wish(publishers.map((publisher) => publisher.qos)) : wish;
+      const { publishers, qos } = wishOf(topic, subscription);
       for (const publisher of publishers) {
         if (!isCompatible(publisher.qos, qos)) continue;
         publisher.matched.push(subscription);
@@ -95,6 +109,12 @@ export class Topics {
     }
     this.#changes.notify();
   }
+}
+
+/** The publishers of a subscription's type, and what it asks of them. */
+function wishOf(topic: Topic, { type, qos }: Subscription): { publishers: Publisher[]; qos: Qos } {
+  const publishers = [...topic.publishers].filter((publisher) => publisher.type === type);
+  return { publishers, qos: typeof qos === 'function' ? qos(publishers.map((publisher) => publisher.qos)) : qos };
 }
 
 /** QoS for a subscription that follows its topic's publishers. */
@@ -108,6 +128,7 @@ interface Topic {
 }
 
 interface Subscription {
+  readonly node: string;
   readonly type: string;
   readonly qos: Qos | ((offers: readonly Qos[]) => Qos);
   readonly deliver: (cdr: Uint8Array) => void;

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+
+/** The results that answers carry (query.ts), one schema a question. */
+
+/** Durations are seconds; null = unlimited. */
+const seconds = z.number().nonnegative().nullable();
+
+/** Quality of service as an endpoint announced it; `unknown` and null where the middleware does not pass it on. */
+export const endpointQos = z
+  .object({
+    reliability: z.enum(['reliable', 'best_effort', 'unknown']),
+    durability: z.enum(['volatile', 'transient_local', 'unknown']),
+    history: z.enum(['keep_last', 'keep_all', 'unknown']),
+    depth: z.int().nonnegative().nullable().meta({ description: 'messages kept; null where it is not announced' }),
+    deadline_s: seconds,
+    lifespan_s: seconds,
+    liveliness: z.enum(['automatic', 'manual_by_topic', 'unknown']),
+    liveliness_lease_s: seconds,
+  })
+  .meta({ id: 'EndpointQos', description: 'seconds; null = unlimited' });
+export type EndpointQos = z.infer<typeof endpointQos>;
+
+/** One publisher or subscription. */
+export const topicEndpoint = z
+  .object({
+    node: z.string().nullable().meta({ description: 'full name; null where it is not known yet' }),
+    type: z.string(),
+    qos: endpointQos,
+  })
+  .meta({ id: 'TopicEndpoint' });
+export type TopicEndpoint = z.infer<typeof topicEndpoint>;
+
+/** What serves a service or an action. */
+export const serverEndpoint = z.object({ node: z.string(), type: z.string() }).meta({ id: 'ServerEndpoint' });
+export type ServerEndpoint = z.infer<typeof serverEndpoint>;
+
+const served = z.object({ name: z.string(), types: z.array(z.string()), servers: z.array(serverEndpoint) });
+
+/** To `graph`: what is there now, names sorted; what ROS hides (a part that begins with `_`) is left out, as ros2 does. */
+export const graphAnswer = z.object({
+  nodes: z.array(z.string()),
+  topics: z.array(
+    z.object({
+      name: z.string(),
+      types: z.array(z.string()),
+      publishers: z.array(topicEndpoint),
+      subscribers: z.array(topicEndpoint),
+    }),
+  ),
+  /** Those that only have clients are among them. */
+  services: z.array(served),
+  actions: z.array(served),
+});
+export type GraphAnswer = z.infer<typeof graphAnswer>;
+
+/** A message of an interface: its own definition, then those of all that it contains (ros2msg text). */
+const definitionPart = z.object({ type: z.string(), text: z.string() });
+
+/** To `interface`. */
+export const interfaceAnswer = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('msg'), type: z.string(), message: definitionPart }),
+  z.object({ kind: z.literal('srv'), type: z.string(), request: definitionPart, response: definitionPart }),
+  z.object({
+    kind: z.literal('action'),
+    type: z.string(),
+    goal: definitionPart,
+    result: definitionPart,
+    feedback: definitionPart,
+  }),
+]);
+export type InterfaceAnswer = z.infer<typeof interfaceAnswer>;
+
+/** What the robot looks at before a command; the cloud puts `robot_provisioned` and `robot_online` before them. */
+export const robotCheckName = z.enum([
+  'type_known',
+  'payload_fits',
+  'name_resolves',
+  'server_there',
+  'subscribers_there',
+  'policy_allows',
+]);
+export type RobotCheckName = z.infer<typeof robotCheckName>;
+
+export const robotCheck = z.object({ name: robotCheckName, ok: z.boolean(), message: z.string() });
+export type RobotCheck = z.infer<typeof robotCheck>;
+
+/** To `check`. */
+export const checkAnswer = z.object({ checks: z.array(robotCheck) });
+export type CheckAnswer = z.infer<typeof checkAnswer>;
+
+/** Codes of `answer.error`. */
+export const ANSWER_ERROR = {
+  /** The robot has no such type; the message names the nearest one. */
+  unknownType: 'unknown_type',
+  /** The answer is longer than ANSWER_LENGTH_MAX. */
+  tooLarge: 'too_large',
+  /** ANSWERS_UNDER_WAY_MAX questions are being answered already. */
+  busy: 'busy',
+  /** The robot's own fault; the message says which. */
+  failed: 'failed',
+} as const;
+
+/** A result is at most this long as JSON text, characters: it travels beside commands and data. */
+export const ANSWER_LENGTH_MAX = 4 * 1024 * 1024;
