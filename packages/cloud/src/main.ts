@@ -31,13 +31,16 @@ async function serve(config: Config): Promise<void> {
   const registry = new SessionRegistry();
   const metrics = new Metrics({ sessions: () => registry.size });
   const services = createServices({ store, bus, inboxes: registry, log, now, onCommitted: metrics.committed });
-  const { writer, deletion, commands, robots, desired, keys, tenants } = services;
+  const { writer, deletion, commands, robots, desired, streamReports, keys, tenants } = services;
 
   const first = await tenants.ensureFirst(config.apiKey);
   if (first?.generated) announce('new store: its API key, shown this once', { api_key: first.secret });
   if (!first && config.apiKey) log.warn('DROVER_API_KEY is ignored: the store has its first key already');
 
-  const gateway = new Gateway({ registry, bus, robots, desired, data: writer, commands, log, now, monotonicNow });
+  const gateway = new Gateway({
+    ...{ registry, bus, robots, desired, data: writer, commands, streams: streamReports },
+    ...{ log, now, monotonicNow },
+  });
   const endpoints = endpointsOf(services);
   const stopping = stopSignal(config.drainS, log);
   const health = healthRouter({ db: store.db, log, isStopping: () => stopping.signal.aborted });
@@ -47,7 +50,16 @@ async function serve(config: Config): Promise<void> {
   gateway.attach(server);
   const listener = new Listener(server, { ...config, drainMs: (config.drainS * 1000) / 2 });
 
-  const parts = [bus, writer, deletion, new IdempotencySweep({ db: store.db, log, now }), commands, gateway, listener];
+  const parts = [
+    bus,
+    writer,
+    streamReports,
+    deletion,
+    new IdempotencySweep({ db: store.db, log, now }),
+    commands,
+    gateway,
+    listener,
+  ];
   for (const part of parts) await part.start();
   announce('listening', { url: listener.url });
 

@@ -22,6 +22,7 @@ import { RobotDeletion } from './robots/deletion.js';
 import { Robots } from './robots/robots.js';
 import { robotEndpoints } from './robots/routes.js';
 import { streamEndpoints } from './streams/routes.js';
+import { StreamReports } from './streams/status.js';
 import { Streams } from './streams/streams.js';
 import { Tenants } from './tenants/tenants.js';
 import { vitalEndpoints } from './vitals/routes.js';
@@ -56,6 +57,7 @@ export function createServices(options: ServiceOptions) {
     deletion,
     desired,
     streams: new Streams({ store, desired, now }),
+    streamReports: new StreamReports({ store, log }),
     vitals: new Vitals({ store, desired }),
     logs: new Logs({ store, desired }),
     composeFiles,
@@ -76,6 +78,6 @@ export function endpointsOf(services: Services): Endpoint[] {
     ...dataEndpoints(robots, services.points),
     ...composeFileEndpoints(services.composeFiles),
     ...robotComposeEndpoints(robots, services.robotCompose),
-    ...streamEndpoints(robots, services.streams),
+    ...streamEndpoints(robots, services.streams, services.streamReports),
   ];
 }

@@ -1,8 +1,9 @@
 import type { Desired, DesiredStream, LogLevel } from '@drover/shared/link/desired';
+import { STREAM_MESSAGE_BYTES_MAX } from '@drover/shared/link/protocol';
 import { decodeCdr } from '@drover/shared/ros/cdr';
 import type { MessageSchema } from '@drover/shared/ros/definitions';
 import { DropReason, type PointSample } from '../spool/rows.js';
-import { type CollectorDeps, DRAIN_HZ_MIN, POINT_BYTES_MAX } from '../streams/collector.js';
+import { type CollectorDeps, DRAIN_HZ_MIN } from '../streams/collector.js';
 import { PacedSampler } from '../streams/paced-sampler.js';
 import { type Drain, type Received, Tap } from '../streams/tap.js';
 
@@ -93,7 +94,7 @@ export class LogCollector {
 
   #drained({ messages, schema, publisher }: Drain): void {
     for (const message of messages) {
-      if (message.cdr.byteLength > POINT_BYTES_MAX) {
+      if (message.cdr.byteLength > STREAM_MESSAGE_BYTES_MAX) {
         this.#deps.sink.countDrop(ROSOUT, DropReason.tooLarge, 1, message.cdr.byteLength);
       } else {
         this.#collect(message, schema, publisher);

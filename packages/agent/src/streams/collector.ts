@@ -1,5 +1,5 @@
 import type { DesiredStream } from '@drover/shared/link/desired';
-import { MESSAGE_BYTES_MAX } from '@drover/shared/link/protocol';
+import { STREAM_MESSAGE_BYTES_MAX } from '@drover/shared/link/protocol';
 import type { Logger } from 'pino';
 import type { RosGraph } from '../ros/graph.js';
 import { DropReason, type PointSample, type Sample } from '../spool/rows.js';
@@ -12,10 +12,6 @@ export const DRAIN_HZ_MIN = 20;
 /** How much ROS keeps between two drains: a second at hz, so that a short stall loses nothing, within these bounds. */
 const DEPTH_MIN = 5;
 const DEPTH_MAX = 1000;
-/** What a message in the link may hold besides the point itself. */
-const ENVELOPE_BYTES = 256 * 1024;
-/** No message larger than this can travel. */
-export const POINT_BYTES_MAX = MESSAGE_BYTES_MAX - ENVELOPE_BYTES;
 
 /** Where samples go. */
 export interface SampleSink {
@@ -67,7 +63,7 @@ export class Collector {
 
   #sample({ messages, schema, publisher }: Drain): void {
     const { source, type, max_message_bytes } = this.#stream;
-    const bytesMax = Math.min(max_message_bytes, POINT_BYTES_MAX);
+    const bytesMax = Math.min(max_message_bytes, STREAM_MESSAGE_BYTES_MAX);
     for (const { cdr, atMs, wallMs } of messages) {
       if (cdr.byteLength > bytesMax) {
         this.#deps.sink.countDrop(source, DropReason.tooLarge, 1, cdr.byteLength);

@@ -72,7 +72,7 @@ async function bump(tx: Tx, robotKey: number): Promise<void> {
 async function streamsOf(tx: Tx, robotKey: number): Promise<Desired['streams']> {
   const rows = await tx
     .selectFrom('streams')
-    .select(['source', 'type', 'hz', 'enabled', 'max_message_bytes'])
+    .select(['source', 'type', 'hz', 'enabled', 'max_message_bytes', 'max_age_s'])
     .where('robot_key', '=', robotKey)
     .orderBy('key')
     .execute();

@@ -28,7 +28,7 @@ const BATCH: UpMessage = {
 describe('the gateway, where something fails', () => {
   let server: Server;
   let gateway: Gateway;
-  let ports: Pick<GatewayOptions, 'robots' | 'desired' | 'data' | 'commands'>;
+  let ports: Pick<GatewayOptions, 'robots' | 'desired' | 'data' | 'commands' | 'streams'>;
   let wallSkewMs: number;
   let monotonicMs: number;
   const peers: Peer[] = [];
@@ -64,6 +64,7 @@ describe('the gateway, where something fails', () => {
         feedback: async () => {},
         ended: async () => {},
       },
+      streams: { reported: () => {} },
     };
     gateway = new Gateway({
       ...ports,

@@ -64,6 +64,7 @@ describe('the gateway', () => {
       bus,
       robots,
       commands,
+      streams: { reported: () => {} },
       desired: {
         forRobot: async () => ({
           kind: 'desired',

@@ -24,6 +24,7 @@ export interface GatewayOptions {
   desired: SessionPorts['desired'];
   data: SessionPorts['data'];
   commands: SessionPorts['commands'];
+  streams: SessionPorts['streams'];
   log: Logger;
   now: () => number;
   /** Milliseconds that only go forward: what tells silence must not take a clock that was set for it. */

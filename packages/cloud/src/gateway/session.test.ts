@@ -60,6 +60,7 @@ describe('a session', () => {
         feedback: async () => {},
         ended: () => new Promise<void>((resolve) => writing.push(resolve)),
       },
+      streams: { reported: () => {} },
       admit: () => {},
       gone: () => {},
       log: pino({ level: 'silent' }),

@@ -4,6 +4,7 @@ import type { Command, CommandFeedback, CommandOutcome, CommandTaken } from '@dr
 import type { Desired } from '@drover/shared/link/desired';
 import type { Hello } from '@drover/shared/link/hello';
 import { CloseCode, HELLO_TIMEOUT_MS, LINK_VERSION, LINK_VERSION_OLDEST } from '@drover/shared/link/protocol';
+import type { StreamReport } from '@drover/shared/link/stream-status';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
 import { stampsOf } from '../data/stamp.js';
@@ -37,6 +38,10 @@ export interface SessionPorts {
     /** The newest feedback of goals, by uuid. */
     feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void>;
     ended(robot: RobotRef, outcome: CommandOutcome, finishedMs: number): Promise<void>;
+  };
+  streams: {
+    /** What the robot tells of its streams; the newest of each counts. Never throws. */
+    reported(robot: RobotRef, reports: readonly StreamReport[], clockOffsetMs: number, receivedMs: number): void;
   };
   /** Called once the robot has said hello, before anything is sent to it: ends an older session of the same robot. */
   admit: (session: RobotSession) => void;
@@ -167,6 +172,8 @@ export class RobotSession {
         this.#clock(message);
         break;
       case 'stream_status':
+        this.#ports.streams.reported(this.robot, message.streams, this.#clockOffsetMs, this.#ports.now());
+        break;
       case 'answer':
         this.#log.debug({ kind: message.kind }, 'nobody listens to this yet');
         break;

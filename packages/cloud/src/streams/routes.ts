@@ -1,15 +1,23 @@
 import { confirmation } from '@drover/shared/api/fields';
-import { createStreamBody, stream, type UpdateStreamBody, updateStreamBody } from '@drover/shared/api/streams';
+import {
+  createStreamBody,
+  stream,
+  streamOptionsBody,
+  streamStatus,
+  type UpdateStreamBody,
+  updateStreamBody,
+} from '@drover/shared/api/streams';
 import { z } from 'zod';
 import { sourceName } from '../data/source-name.js';
 import type { Caller } from '../http/caller.js';
 import { type Answer, type Endpoint, endpoint } from '../http/endpoint.js';
 import type { Robots } from '../robots/robots.js';
+import type { StreamReports } from './status.js';
 import type { Streams } from './streams.js';
 
 const tag = 'Streams';
 
-export function streamEndpoints(robots: Robots, streams: Streams): Endpoint[] {
+export function streamEndpoints(robots: Robots, streams: Streams, reports: StreamReports): Endpoint[] {
   const update = async (call: {
     caller: Caller;
     params: { id: string; stream: string };
@@ -84,6 +92,38 @@ export function streamEndpoints(robots: Robots, streams: Streams): Endpoint[] {
         const robot = await robots.find(caller.tenantKey, params.id);
         await streams.remove(robot, sourceName(params.stream));
         return { status: 204 };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/robots/{id}/streams/{stream}/status',
+      operationId: 'getStreamStatus',
+      tag,
+      summary: 'What a stream is doing on its robot, and why where it records nothing',
+      description: 'As the robot last told: a change of state at once, counters about every 5 s.',
+      scope: 'data:read',
+      answers: { 200: { description: 'The status', schema: streamStatus } },
+      errors: ['robot_not_found', 'stream_not_found'],
+      handle: async ({ caller, params }) => {
+        const robot = await robots.find(caller.tenantKey, params.id);
+        return { status: 200, body: await reports.statusOf(robot, sourceName(params.stream)) };
+      },
+    }),
+    endpoint({
+      method: 'patch',
+      path: '/robots/{id}/streams/{stream}/options',
+      operationId: 'updateStreamOptions',
+      tag,
+      summary: 'Bound how large a stream’s messages may be, and how old its data',
+      scope: 'data:write',
+      body: streamOptionsBody,
+      answers: { 200: { description: 'Updated', schema: confirmation } },
+      errors: ['robot_not_found', 'stream_not_found'],
+      handle: async ({ caller, params, body }) => {
+        const robot = await robots.find(caller.tenantKey, params.id);
+        const source = sourceName(params.stream);
+        await streams.setOptions(robot, source, body);
+        return { status: 200, body: { message: `options of stream ${source} of robot ${robot.id} are set` } };
       },
     }),
     endpoint({

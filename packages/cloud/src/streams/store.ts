@@ -12,3 +12,21 @@ export function streamsOfRobot(db: Db, robotKey: number) {
     .where('streams.robot_key', '=', robotKey)
     .orderBy('streams.key');
 }
+
+/** One stream with what its robot last told of it; nothing told: the status columns are null. */
+export function streamWithStatus(db: Db, robotKey: number, source: string) {
+  return db
+    .selectFrom('streams')
+    .innerJoin('robots', 'robots.key', 'streams.robot_key')
+    .leftJoin('stream_status', (join) =>
+      join
+        .onRef('stream_status.robot_key', '=', 'streams.robot_key')
+        .onRef('stream_status.source', '=', 'streams.source'),
+    )
+    .select(['streams.source', 'streams.enabled', 'streams.max_message_bytes', 'streams.max_age_s', 'robots.online'])
+    .select(['stream_status.state', 'stream_status.message', 'stream_status.publishers', 'stream_status.rate_hz'])
+    .select(['stream_status.receiving_since_ms', 'stream_status.last_message_ms', 'stream_status.drops'])
+    .select('stream_status.reported_at_ms')
+    .where('streams.robot_key', '=', robotKey)
+    .where('streams.source', '=', source);
+}

@@ -116,7 +116,14 @@ describe('streams', () => {
       vitals: { enabled: false, period_s: 5 },
       logs: { enabled: false, min_level: 'error' },
       streams: [
-        { source: '/odom', type: 'nav_msgs/msg/Odometry', hz: 2, enabled: false, max_message_bytes: 8 * 1024 * 1024 },
+        {
+          source: '/odom',
+          type: 'nav_msgs/msg/Odometry',
+          hz: 2,
+          enabled: false,
+          max_message_bytes: 8 * 1024 * 1024,
+          max_age_s: null,
+        },
       ],
       compose: null,
     });

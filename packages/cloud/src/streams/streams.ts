@@ -1,6 +1,6 @@
 /** The rules of streams: what a robot samples. A deleted stream leaves what it collected: its source's points stay readable. */
 import { ApiError } from '@drover/shared/api/errors';
-import type { CreateStreamBody, Stream, UpdateStreamBody } from '@drover/shared/api/streams';
+import type { CreateStreamBody, Stream, StreamOptionsBody, UpdateStreamBody } from '@drover/shared/api/streams';
 import { v7 as newUuid } from 'uuid';
 import { isUniqueViolation } from '../db/errors.js';
 import type { Store } from '../db/store.js';
@@ -76,6 +76,22 @@ export class Streams {
     });
   }
 
+  /** What is left out stays as it is. @throws ApiError stream_not_found */
+  async setOptions(robot: RobotRef, source: string, body: StreamOptionsBody): Promise<void> {
+    await this.#desired.change(robot.key, async (tx) => {
+      const { numUpdatedRows } = await tx
+        .updateTable('streams')
+        .set({
+          ...(body.max_message_bytes === undefined ? {} : { max_message_bytes: body.max_message_bytes }),
+          ...(body.max_age_s === undefined ? {} : { max_age_s: body.max_age_s }),
+        })
+        .where('robot_key', '=', robot.key)
+        .where('source', '=', source)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) throw streamNotFound(robot, source);
+    });
+  }
+
   /** @throws ApiError stream_not_found */
   async remove(robot: RobotRef, source: string): Promise<void> {
     await this.#desired.change(robot.key, async (tx) => {
@@ -85,11 +101,12 @@ export class Streams {
         .where('source', '=', source)
         .executeTakeFirst();
       if (numDeletedRows === 0n) throw streamNotFound(robot, source);
+      await tx.deleteFrom('stream_status').where('robot_key', '=', robot.key).where('source', '=', source).execute();
     });
   }
 }
 
-function streamNotFound(robot: RobotRef, source: string): ApiError {
+export function streamNotFound(robot: RobotRef, source: string): ApiError {
   return new ApiError('stream_not_found', `robot ${robot.id} has no stream on ${source.slice(0, 256)}`);
 }
 

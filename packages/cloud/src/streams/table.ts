@@ -1,3 +1,4 @@
+import type { StreamState } from '@drover/shared/link/stream-status';
 import type { Generated } from 'kysely';
 
 export interface StreamTables {
@@ -10,6 +11,20 @@ export interface StreamTables {
     hz: number;
     enabled: number;
     max_message_bytes: number;
+    max_age_s: Generated<number | null>;
     created_at_ms: number;
+  };
+  stream_status: {
+    robot_key: number;
+    source: string;
+    state: StreamState;
+    message: string | null;
+    publishers: number;
+    receiving_since_ms: number | null;
+    last_message_ms: number | null;
+    rate_hz: number | null;
+    /** JSON of link StreamDrop[]. */
+    drops: string;
+    reported_at_ms: number;
   };
 }

@@ -93,6 +93,7 @@ export async function startTestCloud(
         server.closeAllConnections();
       });
       await services.writer.stop();
+      await services.streamReports.stop();
       await services.deletion.stop();
       await store.close();
       temp?.remove();

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { STREAM_MESSAGE_BYTES_MAX } from '../link/protocol.js';
+import { streamDrop, streamState } from '../link/stream-status.js';
 import { checkRosName, isAbsoluteName, ROS_NAME_MAX } from '../ros/names.js';
 import { normalizeTypeName, TypeNameError } from '../ros/types.js';
 import { timestamp } from './fields.js';
@@ -71,3 +73,61 @@ export type CreateStreamBody = z.infer<typeof createStreamBody>;
 
 export const updateStreamBody = z.strictObject({ enabled: z.boolean(), hz }).meta({ id: 'UpdateStream' });
 export type UpdateStreamBody = z.infer<typeof updateStreamBody>;
+
+/** How old what waits on the robot may at most be allowed to become: longer, its spool keeps nothing anyway. */
+export const STREAM_AGE_S_MAX = 7 * 24 * 3600;
+
+export const streamOptionsBody = z
+  .strictObject({
+    max_message_bytes: z
+      .int()
+      .min(1)
+      .max(STREAM_MESSAGE_BYTES_MAX)
+      .meta({ description: 'a larger message is dropped on the robot and counted; 8 MiB where never set' })
+      .optional(),
+    max_age_s: z
+      .number()
+      .gt(0, 'must be above 0')
+      .max(STREAM_AGE_S_MAX, `must be at most ${STREAM_AGE_S_MAX}`)
+      .nullable()
+      .meta({
+        description: 'what waits on the robot for longer is dropped and counted; null: it waits as long as it must',
+      })
+      .optional(),
+  })
+  .refine(
+    (body) => body.max_message_bytes !== undefined || body.max_age_s !== undefined,
+    'give max_message_bytes, max_age_s or both',
+  )
+  .meta({ id: 'UpdateStreamOptions', minProperties: 1 });
+export type StreamOptionsBody = z.infer<typeof streamOptionsBody>;
+
+export const streamStatus = z
+  .strictObject({
+    source: z.string(),
+    state: z.enum([...streamState.options, 'unknown']).meta({
+      description:
+        'as the robot last told; unknown: it has told nothing of this stream yet. What to do about each is in the guide',
+    }),
+    /** The state in words, with what to do about it. */
+    message: z.string().nullable(),
+    /** Publishers of the stream's type; null = not known. */
+    publishers: z.int().nonnegative().nullable(),
+    /** Stamps of the first message since the robot last subscribed, and of the newest. */
+    receiving_since: timestamp.nullable(),
+    last_message: timestamp.nullable(),
+    rate_hz: z
+      .number()
+      .nonnegative()
+      .nullable()
+      .meta({ description: 'messages a second before sampling; null = not known' }),
+    /** Counted since the robot's spool began. */
+    drops: z.array(streamDrop),
+    max_message_bytes: z.int().positive(),
+    max_age_s: z.number().positive().nullable(),
+    /** When the robot last told; null = never. */
+    reported_at: timestamp.nullable(),
+    online: z.boolean(),
+  })
+  .meta({ id: 'StreamStatus' });
+export type StreamStatus = z.infer<typeof streamStatus>;

@@ -11,6 +11,8 @@ export const desiredStream = z.object({
   hz: z.number().positive(),
   enabled: z.boolean(),
   max_message_bytes: z.int().positive(),
+  /** What waits on the robot longer than this is dropped there, counted; absent or null: it waits as long as it must. */
+  max_age_s: z.number().positive().nullish(),
 });
 export type DesiredStream = z.infer<typeof desiredStream>;
 

@@ -6,7 +6,8 @@
  * Raise LINK_VERSION with every change of the schemas (protocol.test.ts hashes them) and add a line here:
  *
  *   1  2026-11-21  first version
- *   2  2026-11-21  up: stream_status, answer; down: query (only to agents of version 2 and later)
+ *   2  2026-11-21  up: stream_status, answer; down: query (only to agents of version 2 and later);
+ *                  desired: streams' max_age_s
  */
 export const LINK_VERSION = 2;
 
@@ -27,6 +28,9 @@ export const FRAME_BYTES_MAX = 16 * 1024;
 
 /** A message (put together from its parts) holds at most this many bytes: the largest stream message and its envelope. */
 export const MESSAGE_BYTES_MAX = 24 * 1024 * 1024;
+
+/** The largest message of a stream that can travel; the rest is for its envelope. */
+export const STREAM_MESSAGE_BYTES_MAX = MESSAGE_BYTES_MAX - 256 * 1024;
 
 /** A session that has not said hello within this time is closed. */
 export const HELLO_TIMEOUT_MS = 10_000;

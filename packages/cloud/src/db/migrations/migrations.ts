@@ -1,5 +1,6 @@
 import { initial } from './0001_initial.js';
 import { commands } from './0002_commands.js';
+import { streamStatus } from './0003_stream_status.js';
 
 export interface Migration {
   readonly version: number;
@@ -12,4 +13,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'initial', sql: initial },
   { version: 2, name: 'commands', sql: commands },
+  { version: 3, name: 'stream status', sql: streamStatus },
 ];

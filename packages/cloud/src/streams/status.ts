@@ -1,0 +1,156 @@
+/**
+ * What robots tell of their streams. Told often and worth little by itself, it is written in groups: whatever came, of all
+ * robots, in one transaction at most every WRITE_INTERVAL_MS, the newest of each stream only. A report lost to a crash of ours is told again
+ * when the robot's next session opens. Bounded: ROBOT_PENDING_MAX streams of a robot wait; what comes above is left out.
+ */
+import type { StreamStatus } from '@drover/shared/api/streams';
+import type { StreamDrop, StreamReport } from '@drover/shared/link/stream-status';
+import type { Logger } from 'pino';
+import { stampsOf } from '../data/stamp.js';
+import type { Store, Tx } from '../db/store.js';
+import type { RobotRef } from '../robots/robots.js';
+import { streamWithStatus } from './store.js';
+import { streamNotFound } from './streams.js';
+
+const WRITE_INTERVAL_MS = 250;
+const ROBOT_PENDING_MAX = 1000;
+/** There are six reasons; more would be a robot gone mad. */
+const DROP_REASONS_MAX = 16;
+
+interface Told {
+  readonly report: StreamReport;
+  readonly clockOffsetMs: number;
+  readonly receivedMs: number;
+}
+
+export class StreamReports {
+  readonly #store: Store;
+  readonly #log: Logger;
+  #pending = new Map<number, Map<string, Told>>();
+  #writing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: { store: Store; log: Logger }) {
+    this.#store = options.store;
+    this.#log = options.log;
+  }
+
+  async start(): Promise<void> {}
+
+  /** Writes what waits. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.settled();
+  }
+
+  /** @param clockOffsetMs the robot's clock + offset = ours */
+  reported(robot: RobotRef, reports: readonly StreamReport[], clockOffsetMs: number, receivedMs: number): void {
+    const ofRobot = this.#pending.get(robot.key) ?? new Map<string, Told>();
+    for (const report of reports) {
+      if (ofRobot.size >= ROBOT_PENDING_MAX && !ofRobot.has(report.source)) continue;
+      ofRobot.set(report.source, { report, clockOffsetMs, receivedMs });
+    }
+    this.#pending.set(robot.key, ofRobot);
+    if (!this.#stopped && !this.#writing && !this.#timer) this.#write();
+  }
+
+  /** The status of a stream as the API shows it. @throws ApiError stream_not_found */
+  async statusOf(robot: RobotRef, source: string): Promise<StreamStatus> {
+    const row = await streamWithStatus(this.#store.db, robot.key, source).executeTakeFirst();
+    if (!row) throw streamNotFound(robot, source);
+    const online = row.online === 1;
+    return {
+      source: row.source,
+      ...stateOf(row, online),
+      publishers: row.publishers,
+      receiving_since: timestampOf(row.receiving_since_ms),
+      last_message: timestampOf(row.last_message_ms),
+      rate_hz: row.rate_hz,
+      drops: row.drops === null ? [] : (JSON.parse(row.drops) as StreamDrop[]),
+      max_message_bytes: row.max_message_bytes,
+      max_age_s: row.max_age_s,
+      reported_at: timestampOf(row.reported_at_ms),
+      online,
+    };
+  }
+
+  /** Resolves when all that was reported is written. */
+  async settled(): Promise<void> {
+    while (this.#writing || this.#pending.size > 0) await (this.#writing ?? this.#write());
+  }
+
+  #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const pending = this.#pending;
+    this.#pending = new Map();
+    const writing = this.#store.db
+      .transaction()
+      .execute(async (tx) => {
+        for (const [robotKey, ofRobot] of pending) for (const told of ofRobot.values()) await keep(tx, robotKey, told);
+      })
+      .catch((error: unknown) => this.#log.error({ err: error }, 'stream status could not be written'))
+      .finally(() => {
+        this.#writing = undefined;
+        if (this.#stopped) return;
+        this.#timer = setTimeout(() => {
+          this.#timer = undefined;
+          if (this.#pending.size > 0) this.#write();
+        }, WRITE_INTERVAL_MS).unref();
+      });
+    this.#writing = writing;
+    return writing;
+  }
+}
+
+/** Only where the robot has that stream still, and of that type: a late word of one that was deleted is of no interest. */
+async function keep(tx: Tx, robotKey: number, { report, clockOffsetMs, receivedMs }: Told): Promise<void> {
+  const stampOf = (robotMs: number | null) =>
+    robotMs === null ? null : stampsOf(robotMs, clockOffsetMs, receivedMs).stampMs;
+  const status = {
+    state: report.state,
+    message: report.message,
+    publishers: report.publishers,
+    receiving_since_ms: stampOf(report.receiving_since_robot_ms),
+    last_message_ms: stampOf(report.last_message_robot_ms),
+    rate_hz: report.rate_hz,
+    drops: JSON.stringify(report.drops.slice(0, DROP_REASONS_MAX)),
+    reported_at_ms: Math.floor(receivedMs),
+  };
+  const stream = await tx
+    .selectFrom('streams')
+    .select('key')
+    .where('robot_key', '=', robotKey)
+    .where('source', '=', report.source)
+    .where('type', '=', report.type)
+    .executeTakeFirst();
+  if (!stream) return;
+  await tx
+    .insertInto('stream_status')
+    .values({ robot_key: robotKey, source: report.source, ...status })
+    .onConflict((conflict) => conflict.columns(['robot_key', 'source']).doUpdateSet(status))
+    .execute();
+}
+
+/** What was wished counts before what was told: a robot that is offline has not heard of it yet. */
+function stateOf(
+  row: { enabled: number; state: StreamStatus['state'] | null; message: string | null },
+  online: boolean,
+): Pick<StreamStatus, 'state' | 'message'> {
+  if (row.enabled === 0) return { state: 'disabled', message: 'the stream is disabled; PATCH enables it' };
+  if (row.state === null || row.state === 'disabled') {
+    const why = online
+      ? 'the robot has told nothing of this stream yet'
+      : 'the robot is offline: it learns of this stream when it connects';
+    return { state: 'unknown', message: why };
+  }
+  if (online) return { state: row.state, message: row.message };
+  const told = row.message === null ? '' : `: ${row.message}`;
+  return { state: row.state, message: `the robot is offline; this is what it told last${told}` };
+}
+
+function timestampOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
