@@ -12,6 +12,7 @@ import { Link } from './link/link.js';
 import { createMonotonicClock } from './link/monotonic.js';
 import { isLogStream, LogCollector } from './logs/log-collector.js';
 import { openGraph } from './open-graph.js';
+import { Policy } from './policy/policy.js';
 import { openInbox, openSpool } from './spool/open.js';
 import { Uploader } from './spool/uploader.js';
 import { LoopWatch } from './streams/loop-watch.js';
@@ -39,7 +40,8 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
   const clock = new CloudClock(monotonicNow, wallNow);
   const uploader = new Uploader({ spool, clockOffset: () => clock.offset(), monotonicNow, log });
   const newGoalId = () => new Uint8Array(randomBytes(16));
-  const commands = new CommandRunner({ graph, inbox, clock, monotonicNow, wallNow, newGoalId, log });
+  const policy = new Policy(config.policy);
+  const commands = new CommandRunner({ graph, policy, inbox, clock, monotonicNow, wallNow, newGoalId, log });
   const loopWatch = new LoopWatch(monotonicNow);
   const collecting = { graph, sink: spool, loopWatch, monotonicNow, wallNow, log };
   const streams = new Streams(collecting);

@@ -127,6 +127,21 @@ describe('the ROS graph', () => {
   });
 });
 
+describe('the policy', () => {
+  it('is read from the file, and all is allowed where there is none', () => {
+    const path = file('agent.yaml', 'policy:\n  topics:\n    allow:\n      - /cmd_vel\n      - /lights/**\n');
+    expect(loadConfig({ ...base, DROVER_CONFIG: path }).policy.topics.allow).toHaveLength(2);
+    expect(loadConfig(base).policy.topics).toEqual({ allow: null, deny: [] });
+  });
+
+  it('that is wrong is a problem named by its place, never "no rules"', () => {
+    const path = file('agent.yaml', 'policy:\n  topics:\n    deny:\n      - cmd_vel\n');
+    expect(problemsOf({ ...base, DROVER_CONFIG: path })[`policy.topics.deny[0] in ${path}`]).toContain('begins with /');
+    const empty = file('empty.yaml', 'policy:\n');
+    expect(problemsOf({ ...base, DROVER_CONFIG: empty })).toHaveProperty([`policy in ${empty}`]);
+  });
+});
+
 it('reports every problem at once, each with its field', () => {
   const problems = problemsOf({ DROVER_ROS: 'gazebo', DROVER_SPOOL_MAX_MB: '-1', DROVER_LOG_LEVEL: 'loud' });
   expect(Object.keys(problems).sort()).toEqual([

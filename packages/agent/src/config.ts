@@ -5,6 +5,8 @@ import { LINK_PATH } from '@drover/shared/link/protocol';
 import { nearestName } from '@drover/shared/ros/describe-value';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
+import { NO_RULES, type PolicyRules } from './policy/policy.js';
+import { readPolicy } from './policy/policy-file.js';
 import { SETTINGS, type Setting, type SettingKey, type SettingValues } from './settings.js';
 
 /** The agent's settings, checked. Nothing else reads the environment for them. */
@@ -20,6 +22,8 @@ export interface Config {
   readonly batteryTopic: string;
   readonly spoolBytesMax: number;
   readonly logLevel: SettingValues['logLevel'];
+  /** What the cloud may do to this robot. Only in the file: it is the robot's, not a setting of one start. */
+  readonly policy: PolicyRules;
 }
 
 /** The token, or the file that holds it (read at every connect, so that a rotated token needs no restart). */
@@ -40,15 +44,19 @@ export class ConfigError extends Error {
   }
 }
 
+/** Key of the policy in agent.yaml. */
+const POLICY_KEY = 'policy';
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the settings from the environment and, behind it, agent.yaml.
+ * @param options `withoutPolicy`: for doctor, which goes on with the other settings where the policy is wrong.
  * @throws ConfigError with every problem found.
  */
-export function loadConfig(env: Environment): Config {
+export function loadConfig(env: Environment, options: { withoutPolicy?: boolean } = {}): Config {
   const problems: ConfigProblem[] = [];
-  const file = readConfigFile(env, problems);
+  const file = readConfigFile(env, problems, options.withoutPolicy ?? false);
   const raw = (key: SettingKey): { text: string; field: string } | null => {
     const setting: Setting = SETTINGS[key];
     const fromEnv = env[setting.env];
@@ -77,7 +85,8 @@ export function loadConfig(env: Environment): Config {
     throw new ConfigError(problems);
   }
   const spoolBytesMax = spoolMaxMb * 1_000_000;
-  return { ...address, token, ros, dataDir: resolve(dataDir), batteryTopic, spoolBytesMax, logLevel };
+  const { policy } = file;
+  return { ...address, token, ros, dataDir: resolve(dataDir), batteryTopic, spoolBytesMax, logLevel, policy };
 }
 
 /** The token to present now. @throws ConfigError where its file can't be read or holds no token. */
@@ -97,8 +106,8 @@ export function readToken(source: TokenSource): string {
   throw new ConfigError([{ field: SETTINGS.tokenFile.env, message: `the token in ${source.file} ${reason}` }]);
 }
 
-/** An agent.yaml: scalars by key; anything else is a problem named where it stands. */
-function readConfigFile(env: Environment, problems: ConfigProblem[]) {
+/** An agent.yaml: scalars by key, and the policy; anything else is a problem named where it stands. */
+function readConfigFile(env: Environment, problems: ConfigProblem[], withoutPolicy: boolean) {
   const named = env[SETTINGS.config.env];
   const path = named !== undefined && named !== '' ? named : SETTINGS.config.default;
   const values = new Map<string, string>();
@@ -110,12 +119,18 @@ function readConfigFile(env: Environment, problems: ConfigProblem[]) {
     if (!missingDefault) {
       problems.push({ field: SETTINGS.config.env, message: `${path} can't be read (${code(cause)}): fix or unset it` });
     }
-    return { path, values };
+    return { path, values, policy: NO_RULES };
   }
   const document = parseDocument(text, path, problems);
-  const known = Object.values<Setting>(SETTINGS).flatMap((setting) => setting.yaml ?? []);
+  const known = [...Object.values<Setting>(SETTINGS).flatMap((setting) => setting.yaml ?? []), POLICY_KEY];
+  let policy = NO_RULES;
   for (const [key, value] of Object.entries(document)) {
-    if (!known.includes(key)) {
+    if (key === POLICY_KEY) {
+      if (withoutPolicy) continue;
+      const read = readPolicy(value);
+      policy = read.rules;
+      problems.push(...read.problems.map(({ path: at, message }) => ({ field: `${at} in ${path}`, message })));
+    } else if (!known.includes(key)) {
       const near = nearestName(key, known);
       const remedy = near ? `did you mean ${near}?` : `known are ${known.join(', ')}`;
       problems.push({ field: `${key} in ${path}`, message: `no such setting; ${remedy}` });
@@ -125,7 +140,7 @@ function readConfigFile(env: Environment, problems: ConfigProblem[]) {
       problems.push({ field: `${key} in ${path}`, message: 'must be a single value' });
     }
   }
-  return { path, values };
+  return { path, values, policy };
 }
 
 function parseDocument(text: string, path: string, problems: ConfigProblem[]): Record<string, unknown> {

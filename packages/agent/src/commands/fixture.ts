@@ -3,6 +3,7 @@ import type { Command, CommandOutcome } from '@drover/shared/link/command';
 import type { UpMessage } from '@drover/shared/link/up';
 import { onTestFinished } from 'vitest';
 import { CloudClock } from '../link/cloud-clock.js';
+import { NO_RULES, Policy } from '../policy/policy.js';
 import { createSimulatedGraph } from '../ros/simulated/graph.js';
 import { simulatedPeer } from '../ros/simulated/peer.fixture.js';
 import { freshUuid, silent, tempDataDir, topicCommand } from '../spool/fixture.js';
@@ -50,7 +51,7 @@ export class Ear {
 
 /** A runner on a simulated graph, with a peer on it, and a cloud that listens. */
 export async function setUp(
-  overrides: { dataDir?: string; inbox?: Inbox; connect?: boolean; acknowledge?: boolean } = {},
+  overrides: { dataDir?: string; inbox?: Inbox; policy?: Policy; connect?: boolean; acknowledge?: boolean } = {},
 ) {
   const dataDir = overrides.dataDir ?? tempDataDir();
   const graph = createSimulatedGraph({ onFault: () => {} });
@@ -64,6 +65,7 @@ export async function setUp(
   clock.add({ sentMs: now, receivedMs: now, cloudReceivedMs: cloudNow, cloudSentMs: cloudNow });
   const runner = new CommandRunner({
     graph,
+    policy: overrides.policy ?? new Policy(NO_RULES),
     inbox,
     clock,
     monotonicNow,

@@ -1,6 +1,7 @@
 import type { AgentErrorCode, CommandOutcome } from '@drover/shared/link/command';
 import { CdrError } from '@drover/shared/ros/cdr';
 import { PayloadError } from '@drover/shared/ros/from-json';
+import { NotAllowedError } from '../policy/policy.js';
 import {
   GoalRejectedError,
   GraphStoppedError,
@@ -40,6 +41,7 @@ export function failed(
  */
 export function failureOf(error: unknown): Ending | null {
   if (error instanceof GraphStoppedError) return null;
+  if (error instanceof NotAllowedError) return failed('not_allowed', error.message);
   if (error instanceof UnknownTypeError) return failed('invalid_type', error.message);
   if (error instanceof WrongKindError) return failed('invalid_type', error.message);
   if (error instanceof PayloadError) return failed('invalid_payload', error.message);

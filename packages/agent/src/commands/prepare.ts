@@ -4,6 +4,7 @@ import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import { fromJson } from '@drover/shared/ros/from-json';
 import { resolveName } from '@drover/shared/ros/names';
 import type { RosMessage } from '@drover/shared/ros/values';
+import type { Policy } from '../policy/policy.js';
 import type { RosGraph } from '../ros/graph.js';
 import { WrongKindError } from './outcome.js';
 
@@ -30,10 +31,23 @@ export function resolvedName(command: Pick<Command, 'name'>): string {
 }
 
 /**
- * Checks a command against the graph's types, without any effect.
+ * Checks a command against the robot's policy and the graph's types, without any effect. Policy first: what is not
+ * allowed is not even looked at.
+ * @throws NotAllowedError | UnknownTypeError | WrongKindError | PayloadError | CdrError
+ */
+export async function prepare(graph: RosGraph, policy: Policy, command: Command): Promise<Prepared> {
+  policy.check({ interface: command.interface, name: resolvedName(command) });
+  return await fitted(graph, command);
+}
+
+/** The part of a command that says what it does. */
+export type CommandContent = Pick<Command, 'interface' | 'name' | 'type' | 'payload'>;
+
+/**
+ * A command put into ROS's terms by its type.
  * @throws UnknownTypeError | WrongKindError | PayloadError | CdrError
  */
-export async function prepare(graph: RosGraph, command: Command): Promise<Prepared> {
+export async function fitted(graph: Pick<RosGraph, 'describe'>, command: CommandContent): Promise<Prepared> {
   const name = resolvedName(command);
   const type = await graph.describe(command.type);
   switch (command.interface) {

@@ -2,6 +2,7 @@ import type { Command } from '@drover/shared/link/command';
 import type { Logger } from 'pino';
 import type { CloudClock } from '../link/cloud-clock.js';
 import type { Uplink } from '../link/link.js';
+import type { Policy } from '../policy/policy.js';
 import type { RosGraph } from '../ros/graph.js';
 import type { Inbox, TakenCommand } from '../spool/inbox.js';
 import { pursueGoal } from './goal.js';
@@ -25,6 +26,8 @@ const STOP_GRACE_MS = 2_000;
 
 export interface CommandRunnerOptions {
   readonly graph: RosGraph;
+  /** Asked right before a command starts, so that it also binds those that waited from before a restart. */
+  readonly policy: Policy;
   readonly inbox: Inbox;
   readonly clock: CloudClock;
   /** Monotonic milliseconds. */
@@ -226,7 +229,10 @@ export class CommandRunner {
     }
     job.state = nextState(job.state, 'start', job.kind) ?? job.state;
     try {
-      const prepared = await within(prepare(this.#options.graph, job.command), job.command.timeout_ms);
+      const prepared = await within(
+        prepare(this.#options.graph, this.#options.policy, job.command),
+        job.command.timeout_ms,
+      );
       if (prepared !== TIMED_OUT) return prepared;
       this.#end(job, failed('timeout', 'the definition of its type was not found out in time'));
       return null;

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Config, ConfigError, type ConfigProblem, loadConfig, type TokenSource } from '../config.js';
+import type { PolicyRules } from '../policy/policy.js';
 import { SETTINGS, type Setting, type SettingKey } from '../settings.js';
 import type { Finding } from './check.js';
 
@@ -11,9 +12,10 @@ export interface UsableSettings {
   readonly token: TokenSource | null;
   readonly ros: Config['ros'] | null;
   readonly dataDir: string | null;
+  readonly policy: PolicyRules | null;
 }
 
-const NOTHING: UsableSettings = { address: null, token: null, ros: null, dataDir: null };
+const NOTHING: UsableSettings = { address: null, token: null, ros: null, dataDir: null, policy: null };
 
 /** Stand in for settings that are wrong while the others are read; never used for anything else. */
 const PLACEHOLDERS: Partial<Record<SettingKey, string>> = {
@@ -52,7 +54,9 @@ function withoutProblems(env: Environment, problems: readonly ConfigProblem[]): 
   if (wrong.includes('token') || wrong.includes('tokenFile')) wrong.push('token', 'tokenFile');
   const patch = wrong.map((key) => [SETTINGS[key].env, PLACEHOLDERS[key] ?? SETTINGS[key].default ?? '']);
   try {
-    return usable(loadConfig({ ...env, ...Object.fromEntries(patch) }), wrong);
+    const withoutPolicy = problems.some(({ field }) => /^policy\b/.test(field));
+    const settings = usable(loadConfig({ ...env, ...Object.fromEntries(patch) }, { withoutPolicy }), wrong);
+    return withoutPolicy ? { ...settings, policy: null } : settings;
   } catch (error) {
     if (error instanceof ConfigError) return NOTHING;
     throw error;
@@ -65,12 +69,13 @@ function isAbout({ field }: ConfigProblem, key: SettingKey): boolean {
 }
 
 function usable(config: Config, wrong: readonly SettingKey[]): UsableSettings {
-  const { httpUrl, linkUrl, token, ros, dataDir } = config;
+  const { httpUrl, linkUrl, token, ros, dataDir, policy } = config;
   return {
     address: wrong.includes('url') ? null : { httpUrl, linkUrl },
     token: wrong.includes('token') ? null : token,
     ros: wrong.includes('ros') ? null : ros,
     dataDir: wrong.includes('dataDir') ? null : dataDir,
+    policy,
   };
 }
 

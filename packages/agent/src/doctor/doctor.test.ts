@@ -82,6 +82,7 @@ describe('the report', () => {
     const names = lines.filter((line) => !line.startsWith(' ')).map((line) => line.slice(6, 18).trim());
     expect(names.slice(0, -1)).toEqual([
       'config',
+      'policy',
       'cloud',
       'token',
       'clock',
@@ -91,7 +92,7 @@ describe('the report', () => {
       'docker',
       'compose',
     ]);
-    expect(lines.at(-1)).toBe('7 ok, 2 warnings, 0 failed');
+    expect(lines.at(-1)).toBe('8 ok, 2 warnings, 0 failed');
     expect(lines.every((line) => /^(ok {4}|warn {2}|fail {2}| {18}-> |\d)/.test(line))).toBe(true);
     expect(exitCode).toBe(0);
   });
@@ -143,6 +144,21 @@ describe('the configuration', () => {
     expect(line('disk')).toMatch(/^ok /);
     expect(cloud.upgrades).toEqual([]);
     expect(exitCode).toBe(1);
+  });
+
+  it('shows the policy, and fails where it is wrong while all else is checked', async () => {
+    const cloud = await startCloud();
+    const file = join(dir, 'mine.yaml');
+    const env = { DROVER_URL: cloud.url, DROVER_CONFIG: file };
+    writeFileSync(file, 'policy: { topics: { allow: [/cmd_vel], deny: [/a, /b] } }', { mode: 0o600 });
+    const right = await examine(env);
+    expect(right.line('policy')).toContain('topics 1 allowed, 2 denied; services all allowed; actions all allowed');
+    writeFileSync(file, 'policy: { topics: { allow: [cmd_vel] } }');
+    const wrong = await examine(env);
+    expect(wrong.line('config')).toMatch(/^fail .*policy\.topics\.allow\[0\] in .*must be a fully resolved name/);
+    expect(wrong.line('policy')).toMatch(/^warn .*not checked/);
+    expect(wrong.line('token')).toMatch(/^ok /);
+    expect(wrong.line('disk')).toMatch(/^ok /);
   });
 
   it('that can not be read at all leaves what needs no setting', async () => {

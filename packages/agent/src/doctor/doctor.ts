@@ -1,3 +1,4 @@
+import { Policy, type PolicyRules } from '../policy/policy.js';
 import { type Check, type CheckResult, type Finding, notChecked, runCheck } from './check.js';
 import { checkClock } from './clock.js';
 import { checkCloud } from './cloud.js';
@@ -42,7 +43,11 @@ export async function runDoctor(options: DoctorOptions): Promise<0 | 1> {
   return results.some(({ status }) => status === 'fail') ? 1 : 0;
 }
 
-function checks({ address, token, ros, dataDir }: UsableSettings, options: DoctorOptions): Check[] {
+function policyWords(policy: PolicyRules): string {
+  return `what the cloud may do: ${new Policy(policy).summary()}`;
+}
+
+function checks({ address, token, ros, dataDir, policy }: UsableSettings, options: DoctorOptions): Check[] {
   const { env, now, monotonicNow } = options;
   const health = address && askHealthz(address.httpUrl, now);
   const without = async (setting: string): Promise<readonly Finding[]> =>
@@ -50,6 +55,11 @@ function checks({ address, token, ros, dataDir }: UsableSettings, options: Docto
   const needed = { timeoutMs: TIMEOUT_MS, severity: 'fail' } as const;
   const useful = { timeoutMs: TIMEOUT_MS, severity: 'warn' } as const;
   return [
+    {
+      name: 'policy',
+      ...useful,
+      run: async () => (policy === null ? without('the policy') : [{ status: 'ok', message: policyWords(policy) }]),
+    },
     { name: 'cloud', ...needed, run: async () => (health ? checkCloud(health) : without('the address')) },
     {
       name: 'token',
