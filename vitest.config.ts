@@ -1,9 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
+/** `npm test` runs the tests on real ROS 2 once for each distribution, the others once. */
+const onlyRos = process.env.DROVER_TEST_ONLY === 'ros';
+const kind = onlyRos ? 'ros.test' : 'test';
+
 export default defineConfig({
   test: {
     // Sources only: a build leaves dist/*.test.js beside them.
-    include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: [`packages/*/src/**/*.${kind}.ts`, `test/**/*.${kind}.ts`],
     exclude: ['**/node_modules/**', '**/dist/**'],
     pool: 'forks',
     testTimeout: 30_000,

@@ -1,14 +1,17 @@
-// `npm test`: the types, then every test, those on real ROS 2 included. Arguments go to vitest.
+// `npm test`: the types, then every test with ROS 2 Jazzy, then those on real ROS 2 (*.ros.test.ts) again with Kilted.
+// Arguments go to vitest. DROVER_TEST_DISTROS=kilted (or jazzy,kilted) chooses; the first runs everything.
 //
-// ROS 2 is the sourced one, or is made from package registries at the first run (scripts/ros/setup.mjs: about two
-// minutes, then cached). DROVER_TEST_ROS=off goes without. Without ROS its tests are skipped; under CI=true that is a
-// failure. The last line is the tally.
+// Each ROS 2 is made from package registries at the first run (scripts/ros/setup.mjs: about two minutes, then cached).
+// Where one is sourced, that one serves alone. DROVER_TEST_ROS=off goes without. What can't be had is skipped and said;
+// under CI=true that is a failure. The last line is the tally over all runs.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { rosEnvironment, SetupError } from './ros/setup.mjs';
+import { rosEnvironment, SetupError, sourcedDistro } from './ros/setup.mjs';
+
+const DISTROS_TESTED = ['jazzy', 'kilted'];
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const inCi = process.env.CI === 'true';
@@ -16,81 +19,111 @@ const inCi = process.env.CI === 'true';
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args) {
+  // Ctrl-C reaches the children too, which end by themselves and take us along.
+  let interrupted = false;
+  process.on('SIGINT', () => {
+    interrupted = true;
+  });
   const types = await node([join(checkout, 'node_modules/typescript/bin/tsc'), '-b'], process.env);
   if (types !== 0) return types;
 
-  const ros = await findRos();
-  if (ros.missing !== undefined && inCi) {
-    console.error(`The tests on real ROS 2 must run in CI, and can't: ${ros.missing}`);
+  const { runs, missing } = await planRuns();
+  if (missing.length > 0 && inCi) {
+    console.error(`The tests on real ROS 2 must run in CI, and can't: ${missing.join('; ')}`);
     return 1;
   }
 
   const reports = mkdtempSync(join(tmpdir(), 'drover-test-'));
   try {
-    const report = join(reports, 'report.json');
-    const code = await node(
-      [
-        join(checkout, 'node_modules/vitest/vitest.mjs'),
-        'run',
-        '--reporter=default',
-        '--reporter=json',
-        `--outputFile.json=${report}`,
-        ...args,
-      ],
-      ros.env,
-    );
-    console.log(`\n${tally(report, code)}`);
-    return code;
+    const total = { passed: 0, failed: 0, skipped: 0 };
+    let firstFailure = 0;
+    for (const [index, { title, env, rosOnly }] of runs.entries()) {
+      if (interrupted) break;
+      console.log(`\n${title}`);
+      const report = join(reports, `${index}.json`);
+      const code = await vitest(report, rosOnly ? [...args, ...(args.length > 0 ? ['--passWithNoTests'] : [])] : args, {
+        ...env,
+        ...(rosOnly ? { DROVER_TEST_ONLY: 'ros' } : {}),
+      });
+      firstFailure ||= code;
+      const counts = count(report, code);
+      for (const kind of Object.keys(total)) total[kind] += counts[kind];
+      if (runs.length > 1) console.log(`\n${title}: ${tally(counts)}`);
+    }
+    for (const reason of missing) console.log(`\nNot tested: ${reason}`);
+    console.log(`\n${tally(total)}`);
+    return interrupted ? 130 : firstFailure;
   } finally {
     rmSync(reports, { recursive: true, force: true });
   }
 }
 
-/** The environment to test in; `missing` says in words why there is no ROS in it. */
-async function findRos() {
+/**
+ * What to run: everything in the first environment that can be had (without any, in one without ROS), the ROS tests
+ * again in each other one. `missing` says in words what can't be had.
+ */
+async function planRuns() {
   if (process.env.DROVER_TEST_ROS === 'off') return without('DROVER_TEST_ROS=off');
-  try {
-    const { env, distro } = await rosEnvironment({});
-    console.log(`Testing with ROS 2 ${distro}`);
-    return { env: { ...env, DROVER_TEST_ROS: '1' } };
-  } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    console.error(`No ROS 2 here, its tests will be skipped: ${error.message}`);
-    return without(error.message.split('\n', 1)[0]);
+  const asked = process.env.DROVER_TEST_DISTROS?.split(',').filter((name) => name !== '');
+  const sourced = sourcedDistro();
+  const distros = asked ?? (sourced === undefined ? DISTROS_TESTED : [sourced]);
+  if (sourced !== undefined) console.log(`ROS 2 ${sourced} is sourced here: testing with no other`);
+  // Side by side: each is one compiler for a minute.
+  const made = await Promise.allSettled(distros.map((distro) => rosEnvironment({ distro })));
+  const runs = [];
+  const missing = [];
+  for (const [index, result] of made.entries()) {
+    if (result.status === 'fulfilled') {
+      const { env, distro } = result.value;
+      const rosOnly = runs.length > 0;
+      const title = `Testing ${rosOnly ? 'what needs ROS again ' : ''}with ROS 2 ${distro}`;
+      runs.push({ title, env: { ...env, DROVER_TEST_ROS: '1' }, rosOnly });
+    } else {
+      if (!(result.reason instanceof SetupError)) throw result.reason;
+      console.error(`No ROS 2 ${distros[index]} here, its tests will be skipped: ${result.reason.message}`);
+      missing.push(`ROS 2 ${distros[index]}: ${result.reason.message.split('\n', 1)[0]}`);
+    }
   }
+  return runs.length > 0 ? { runs, missing } : without(missing.join('; '));
 }
 
 function without(missing) {
   const { DROVER_TEST_ROS: _, ...env } = process.env;
-  return { env: { ...env, DROVER_TEST_ROS_MISSING: missing }, missing };
+  const run = { title: 'Testing without ROS 2', env: { ...env, DROVER_TEST_ROS_MISSING: missing }, rosOnly: false };
+  return { runs: [run], missing: [missing] };
 }
 
-/** `N passed, N failed, N skipped`. What failed outside of any test (a file that did not load) counts as one. */
-function tally(report, code) {
-  let passed = 0;
-  let failed = 0;
-  let skipped = 0;
+function vitest(report, args, env) {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  return node([join(checkout, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, ...args], env);
+}
+
+/** What a run's report says. What failed outside of any test (a file that did not load) counts as one. */
+function count(report, code) {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
   try {
-    const { testResults, ...counts } = JSON.parse(readFileSync(report, 'utf8'));
+    const { testResults, ...totals } = JSON.parse(readFileSync(report, 'utf8'));
     const broken = testResults.filter(
       ({ status, assertionResults }) =>
         status === 'failed' && !assertionResults.some((result) => result.status === 'failed'),
     );
-    passed = counts.numPassedTests;
-    failed = counts.numFailedTests + broken.length;
-    skipped = counts.numPendingTests + counts.numTodoTests;
+    counts.passed = totals.numPassedTests;
+    counts.failed = totals.numFailedTests + broken.length;
+    counts.skipped = totals.numPendingTests + totals.numTodoTests;
   } catch {
     // vitest ended before it wrote the report
   }
-  if (code !== 0 && failed === 0) failed = 1;
+  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  return counts;
+}
+
+function tally({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
 
 /** Runs Node with the terminal handed on. @returns its exit code; 1 where a signal ended it. */
 async function node(args, env) {
   const child = spawn(process.execPath, args, { cwd: checkout, env, stdio: 'inherit' });
-  // Ctrl-C reaches the child too, which ends by itself and takes us along.
-  process.on('SIGINT', () => {});
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));

@@ -43,6 +43,11 @@ function sourced(env) {
   return Boolean(env.AMENT_PREFIX_PATH && env.ROS_DISTRO && onPath('ros2', env));
 }
 
+/** The distribution of the ROS 2 that is sourced here, or undefined. */
+export function sourcedDistro() {
+  return sourced(process.env) ? process.env.ROS_DISTRO : undefined;
+}
+
 /** A real ROS 2 (or the environment printed by this script): only rclnodejs may be missing. */
 async function fromSourced({ distro, log }) {
   const { AMENT_PREFIX_PATH, ROS_DISTRO, DROVER_RCLNODEJS, DROVER_TEST_PYTHON } = process.env;
