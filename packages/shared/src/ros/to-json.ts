@@ -11,7 +11,7 @@ export function toJson(schema: MessageSchema, message: RosMessage): unknown {
   return structToJson(layoutOf(schema), message);
 }
 
-function structToJson(layout: StructLayout, message: RosMessage): Record<string, unknown> {
+export function structToJson(layout: StructLayout, message: RosMessage): Record<string, unknown> {
   const json: Record<string, unknown> = {};
   for (const field of layout.fields) {
     const value = message[field.name];
