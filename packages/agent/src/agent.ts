@@ -7,6 +7,7 @@ import { ComposeAssignment } from './compose/assignment.js';
 import { type Config, readToken } from './config.js';
 import { DesiredState } from './desired/desired-state.js';
 import { openDataDir } from './disk/data-dir.js';
+import { Inspector } from './inspect/inspector.js';
 import { CloudClock } from './link/cloud-clock.js';
 import { Link } from './link/link.js';
 import { createMonotonicClock } from './link/monotonic.js';
@@ -55,7 +56,8 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
     compose.apply(wanted.compose);
   };
   const desired = new DesiredState({ dataDir, apply, log });
-  const client = new CloudClient({ graph, inbox, spool, uploader, commands, desired, wallNow, log });
+  const inspector = new Inspector({ graph, policy, log });
+  const client = new CloudClient({ graph, inbox, spool, uploader, commands, desired, inspector, wallNow, log });
   const token = () => readToken(config.token);
   const link = new Link({ url, token, client, clock, monotonicNow, wallNow, random: Math.random, log });
   inbox.onIdentityChange(() => link.renew('the inbox is new'));

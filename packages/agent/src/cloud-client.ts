@@ -1,10 +1,12 @@
 import type { Hello } from '@drover/shared/link/hello';
 import { LINK_VERSION } from '@drover/shared/link/protocol';
+import type { Query } from '@drover/shared/link/query';
 import type { Welcome } from '@drover/shared/link/welcome';
 import { RELEASE_DATE } from '@drover/shared/release';
 import type { Logger } from 'pino';
 import type { CommandRunner } from './commands/runner.js';
 import type { DesiredState } from './desired/desired-state.js';
+import type { Inspector } from './inspect/inspector.js';
 import type { Instruction, LinkClient, Uplink } from './link/link.js';
 import type { RosGraph } from './ros/graph.js';
 import type { Inbox } from './spool/inbox.js';
@@ -18,6 +20,7 @@ export interface CloudClientParts {
   readonly uploader: Uploader;
   readonly commands: CommandRunner;
   readonly desired: DesiredState;
+  readonly inspector: Inspector;
   readonly wallNow: () => number;
   readonly log: Logger;
 }
@@ -77,12 +80,7 @@ export class CloudClient implements LinkClient {
         desired.receive(instruction);
         break;
       case 'query':
-        this.#uplink?.send({
-          kind: 'answer',
-          id: instruction.id,
-          result: null,
-          error: { code: 'unsupported', message: 'not answered by this agent' },
-        });
+        void this.#answer(instruction, this.#uplink);
         break;
       default:
         instruction satisfies never;
@@ -95,6 +93,12 @@ export class CloudClient implements LinkClient {
     uploader.close();
     commands.closed();
     desired.closed();
+  }
+
+  /** In the session that asked, or not at all: another one's cloud does not wait for it. */
+  async #answer(query: Query, uplink: Uplink | null): Promise<void> {
+    const answer = await this.#parts.inspector.answer(query);
+    if (uplink !== null && uplink === this.#uplink) uplink.send(answer);
   }
 
   #claimInbox(robotId: string): boolean {

@@ -1,5 +1,6 @@
 import { toJson } from '@drover/shared/ros/to-json';
 import type { RosGraph } from '../ros/graph.js';
+import { type TopicEnds, whyNobody } from './listeners.js';
 import { type Ending, executed, failed } from './outcome.js';
 import type { Prepared } from './prepare.js';
 
@@ -8,6 +9,8 @@ export const READY_TIMEOUT_MS = 5_000;
 /** How long the first message of a publisher waits for a subscriber; longer where the agent itself has just come up. */
 export const MATCH_TIMEOUT_MS = 1_000;
 const JOINING_TIMEOUT_MS = 5_000;
+
+const NO_ENDS: TopicEnds = { publishers: [], subscribers: [] };
 
 /** Publishes; ends as executed whoever listens, and says when nobody did. */
 export async function publish(
@@ -33,8 +36,10 @@ export async function publish(
     return timedOut('it was not published', options.timeoutMs);
   }
   const { matchedSubscribers } = sent;
+  if (matchedSubscribers > 0) return executed({ matched_subscribers: matchedSubscribers });
   const nobody = `no subscriber at ${topic.name} within ${matchTimeoutMs / 1000} s: nobody received it`;
-  return executed({ matched_subscribers: matchedSubscribers }, matchedSubscribers === 0 ? nobody : null);
+  const ends = await graph.endpointsOf(topic.name).catch(() => NO_ENDS);
+  return executed({ matched_subscribers: 0 }, nobody + whyNobody({ ...options, name: topic.name }, ends));
 }
 
 /** Calls a service once. */

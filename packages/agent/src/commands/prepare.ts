@@ -5,11 +5,10 @@ import { fromJson } from '@drover/shared/ros/from-json';
 import { resolveName } from '@drover/shared/ros/names';
 import type { RosMessage } from '@drover/shared/ros/values';
 import type { Policy } from '../policy/policy.js';
+import { AGENT_NODE_NAME } from '../ros/agent-nodes.js';
 import type { RosGraph } from '../ros/graph.js';
 import { WrongKindError } from './outcome.js';
 
-/** The agent's node, as which relative (`cmd_vel`) and private (`~/x`) names are resolved. */
-const NODE_NAME = 'drover_agent';
 const NODE_NAMESPACE = '/';
 
 type Definition<K extends InterfaceDefinition['kind']> = Extract<InterfaceDefinition, { kind: K }>;
@@ -27,7 +26,7 @@ export type Prepared =
 
 /** The absolute name a command acts on. */
 export function resolvedName(command: Pick<Command, 'name'>): string {
-  return resolveName(command.name, NODE_NAMESPACE, NODE_NAME);
+  return resolveName(command.name, NODE_NAMESPACE, AGENT_NODE_NAME);
 }
 
 /**

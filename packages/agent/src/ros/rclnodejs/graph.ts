@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { ServerEndpoint, TopicEndpoint } from '@drover/shared/link/answers';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
+import { AGENT_NODE_NAME } from '../agent-nodes.js';
 import { Definitions } from '../definitions.js';
 import {
   type CallRequest,
@@ -74,7 +75,7 @@ class RclnodejsGraph implements RosGraph {
     const context = new rcl.Context(domainId === undefined ? undefined : BigInt(domainId));
     // None of the program's arguments are for ROS.
     await rcl.init(context, []);
-    const node = new rcl.Node('drover_agent', '', context, {
+    const node = new rcl.Node(AGENT_NODE_NAME, '', context, {
       startParameterServices: false,
       startTypeDescriptionService: false,
       enableRosout: false,

@@ -1,3 +1,4 @@
+import { READER_NODE_PREFIX } from '../agent-nodes.js';
 import { QOS, type RclNode } from './api.js';
 import { topicType } from './cdr-types.js';
 import { type Connection, rosError } from './connection.js';
@@ -23,8 +24,7 @@ export class TopicReader {
   constructor({ rcl, context }: Connection, { topic, type, depth }: ReaderOptions, qos: TopicQos) {
     this.qos = qos;
     readers += 1;
-    // A leading underscore hides it from `ros2 node list`.
-    this.#node = new rcl.Node(`_drover_agent_reader_${readers}`, '', context, LEAN);
+    this.#node = new rcl.Node(`${READER_NODE_PREFIX}${readers}`, '', context, LEAN);
     const reliability = qos.reliable ? QOS.reliable : QOS.bestEffort;
     const durability = qos.transientLocal ? QOS.transientLocal : QOS.volatile;
     try {

@@ -2,6 +2,7 @@ import type { ServerEndpoint, TopicEndpoint } from '@drover/shared/link/answers'
 import { commonDefinitions } from '@drover/shared/ros/common';
 import type { DefinitionSource, InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
+import { AGENT_NODE_NAME } from '../agent-nodes.js';
 import { Definitions } from '../definitions.js';
 import type {
   CallRequest,
@@ -26,7 +27,7 @@ import { surveyOf } from './survey.js';
 import { following, Topics } from './topics.js';
 
 /** The agent's own node, as on ROS. */
-const AGENT_NODE = '/drover_agent';
+const AGENT_NODE = `/${AGENT_NODE_NAME}`;
 
 export interface SimulatedGraphOptions {
   readonly clock?: SimulatedClock;

@@ -1,0 +1,97 @@
+import type { RobotCheck, RobotCheckName } from '@drover/shared/link/answers';
+import type { Question } from '@drover/shared/link/query';
+import { CdrError } from '@drover/shared/ros/cdr';
+import { DefinitionError } from '@drover/shared/ros/definitions';
+import { PayloadError } from '@drover/shared/ros/from-json';
+import { checkRosName } from '@drover/shared/ros/names';
+import { listenersOf, whyNobody } from '../commands/listeners.js';
+import { WrongKindError } from '../commands/outcome.js';
+import { READY_TIMEOUT_MS } from '../commands/perform.js';
+import { fitted, resolvedName } from '../commands/prepare.js';
+import { NotAllowedError, type Policy } from '../policy/policy.js';
+import { otherTypesWords, type RosGraph, UnknownTypeError } from '../ros/graph.js';
+
+export type CheckQuestion = Extract<Question, { about: 'check' }>;
+
+/**
+ * Tries a command dry, by the code that a real one passes: nothing is published, called, sent or made on the graph. What
+ * it finds holds for the moment it looks; a server may come up, or go, before the command does.
+ */
+export async function checkCommand(
+  { graph, policy }: { graph: RosGraph; policy: Policy },
+  command: CheckQuestion,
+): Promise<RobotCheck[]> {
+  const name = resolvedName(command);
+  const wrongName = checkRosName(name);
+  return [
+    ...(await checkPayload(graph, command)),
+    check(
+      'name_resolves',
+      wrongName === null,
+      wrongName ?? (name === command.name ? name : `${command.name} is ${name}`),
+    ),
+    await checkPeers(graph, command, name),
+    checkPolicy(policy, command, name),
+  ];
+}
+
+async function checkPayload(graph: RosGraph, command: CheckQuestion): Promise<RobotCheck[]> {
+  const known = check('type_known', true, `the robot has ${command.type}`);
+  try {
+    await fitted(graph, command);
+    return [known, check('payload_fits', true, `it fits ${command.type}`)];
+  } catch (error) {
+    if (error instanceof PayloadError || error instanceof CdrError) {
+      return [known, check('payload_fits', false, error.message)];
+    }
+    const isOfType = [UnknownTypeError, WrongKindError, DefinitionError].some((kind) => error instanceof kind);
+    if (!isOfType || !(error instanceof Error)) throw error;
+    return [
+      check('type_known', false, error.message),
+      check('payload_fits', false, 'not checked: it takes the type to know'),
+    ];
+  }
+}
+
+async function checkPeers(graph: RosGraph, command: CheckQuestion, name: string): Promise<RobotCheck> {
+  if (command.interface === 'topic') {
+    const topic = { name, type: command.type, latched: command.latched };
+    const ends = await graph.endpointsOf(name);
+    const listeners = listenersOf(topic, ends);
+    if (listeners.length > 0) return check('subscribers_there', true, `subscribed by ${nodesOf(listeners)}`);
+    return check('subscribers_there', false, `nobody subscribes to ${name} now${whyNobody(topic, ends)}`);
+  }
+  const kind = command.interface === 'service' ? 'service' : 'action';
+  const servers = await graph.serversOf(kind, name);
+  const ours = servers.filter(({ type }) => type === command.type);
+  if (ours.length > 0) return check('server_there', true, `served by ${nodesOf(ours)}`);
+  const waits = servers.length > 0 ? '' : ` (a command waits ${READY_TIMEOUT_MS / 1000} s for one)`;
+  const others = otherTypesWords(servers);
+  return check('server_there', false, `no ${kind} server of ${command.type} at ${name} now${waits}${others}`);
+}
+
+function checkPolicy(policy: Policy, command: CheckQuestion, name: string): RobotCheck {
+  try {
+    policy.check({ interface: command.interface, name });
+    return check('policy_allows', true, `the robot's policy allows ${name}`);
+  } catch (error) {
+    if (error instanceof NotAllowedError) return check('policy_allows', false, error.message);
+    throw error;
+  }
+}
+
+const NODES_SHOWN_MAX = 5;
+
+function nodesOf(ends: readonly { readonly node: string | null }[]): string {
+  const nodes = [...new Set(ends.map(({ node }) => node ?? 'a node not known by name yet'))];
+  const more = nodes.length - NODES_SHOWN_MAX;
+  return `${nodes.slice(0, NODES_SHOWN_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** Messages travel and are shown: a payload's issues may be many. */
+const MESSAGE_LENGTH_MAX = 4096;
+
+function check(name: RobotCheckName, ok: boolean, message: string): RobotCheck {
+  const text = message.length <= MESSAGE_LENGTH_MAX ? message : `${message.slice(0, MESSAGE_LENGTH_MAX - 1)}…`;
+  return { name, ok, message: text };
+}
