@@ -9,6 +9,8 @@ describeGraphContract('simulated', async () => {
   return {
     graph,
     peer,
+    // There is no other: a simulated graph lives in one process. (A goal is found again by its id alone all the same.)
+    another: async () => graph,
     close: async () => {
       await peer.stop();
       await graph.stop();

@@ -47,6 +47,14 @@ export interface RosGraph {
   sendGoal(request: GoalRequest): Promise<GoalHandle>;
 
   /**
+   * Takes up again a goal that was sent before, by this client or an earlier one, and returns once its server is there.
+   * Never sends it: where the server does not know it, `result` rejects with ServerGoneError. Feedback is that which
+   * comes from now on. Rejects with the signal's reason where that aborts before the server is there.
+   * @throws NotReadyError | UnknownTypeError | RosError
+   */
+  resumeGoal(request: ResumeGoalRequest): Promise<GoalHandle>;
+
+  /**
    * Takes serialised messages of a topic, QoS matched to its publishers. Messages are taken at `drainHz` (see
    * SubscribeRequest) and handed over in the order of their arrival.
    * @throws UnknownTypeError | QuarantinedError | RosError
@@ -101,10 +109,13 @@ export interface GoalRequest {
   readyTimeoutMs: number;
   /** How long to wait for the server's accept or reject. */
   acceptTimeoutMs: number;
-  /** Heeded until the goal is sent. */
+  /** Heeded until the goal is sent, or its server found. */
   signal?: AbortSignal;
   onFeedback: (feedback: RosMessage) => void;
 }
+
+/** A goal's id is all that is needed to find it. */
+export type ResumeGoalRequest = Omit<GoalRequest, 'goal' | 'acceptTimeoutMs'>;
 
 export interface GoalHandle {
   /** Settles when the goal ends; rejects with GraphStoppedError, or with ServerGoneError where the server is gone for good. */

@@ -10,7 +10,9 @@ import type { GraphPeer } from '../testing/peer.js';
 export interface GraphFixture {
   readonly graph: RosGraph;
   readonly peer: GraphPeer;
-  /** Stops both; called once, also after a test stopped the graph itself. */
+  /** A started graph that shares nothing with the first but what is in ROS: as the agent has after a restart. */
+  another(): Promise<RosGraph>;
+  /** Stops all of them; called once, also after a test stopped the graph itself. */
   close(): Promise<void>;
 }
 
@@ -45,6 +47,10 @@ export class Bench {
 
   get peer(): GraphPeer {
     return this.#opened.peer;
+  }
+
+  another(): Promise<RosGraph> {
+    return this.#opened.another();
   }
 
   get #opened(): GraphFixture {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RosMessage } from '@drover/shared/ros/values';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type GoalHandle, GoalRejectedError, UnknownTypeError } from '../graph.js';
+import { type GoalHandle, GoalRejectedError, type RosGraph, ServerGoneError, UnknownTypeError } from '../graph.js';
 import { type Bench, FIBONACCI } from './bench.js';
 
 /** Goals: how each ends, and what is heard of it before. */
@@ -102,6 +102,80 @@ export function goalsContract(bench: Bench): void {
 
     it('refuses an unknown type', async () => {
       await expect(send(3, { type: 'no_such_msgs/action/Nothing' })).rejects.toBeInstanceOf(UnknownTypeError);
+    });
+  });
+
+  describe('goals taken up again', () => {
+    let later: RosGraph;
+    beforeAll(async () => {
+      later = await bench.another();
+    });
+
+    /** A server, a goal that it has begun, and that goal's id. */
+    const begin = async (order: number, stepMs: number) => {
+      const action = bench.fresh('resumed');
+      await bench.peer.serveFibonacci(action, { stepMs });
+      const goalId = randomBytes(16);
+      const request = { action, type: FIBONACCI, goalId, readyTimeoutMs: 5000 };
+      let begun = () => {};
+      const running = new Promise<void>((resolve) => {
+        begun = resolve;
+      });
+      const accepting = { goal: { order }, acceptTimeoutMs: 5000, onFeedback: () => begun() };
+      const sent = await bench.graph.sendGoal({ ...request, ...accepting });
+      return { request, sent, running };
+    };
+
+    it('tell the feedback that is still to come, and the result', async () => {
+      const { request, running } = await begin(20, 150);
+      await running;
+      const feedback: RosMessage[] = [];
+      const goal = await later.resumeGoal({ ...request, onFeedback: (message) => feedback.push(message) });
+      const { status, result } = await goal.result;
+      expect([status, (result.sequence as Int32Array).at(-1)]).toEqual(['succeeded', 6765]);
+      expect(feedback.at(-1)).toEqual(result);
+    });
+
+    it('tell their result where they have ended meanwhile', async () => {
+      const { request, sent } = await begin(3, 5);
+      await sent.result;
+      const goal = await later.resumeGoal({ ...request, onFeedback: () => {} });
+      expect(await goal.result).toEqual({ status: 'succeeded', result: { sequence: Int32Array.of(0, 1, 1, 2) } });
+      expect(await goal.cancel()).toBe(false);
+    });
+
+    it('can be cancelled', async () => {
+      const { request, sent, running } = await begin(39, 100);
+      await running;
+      const goal = await later.resumeGoal({ ...request, onFeedback: () => {} });
+      expect(await goal.cancel()).toBe(true);
+      expect(await goal.result).toMatchObject({ status: 'canceled' });
+      expect(await sent.result).toMatchObject({ status: 'canceled' });
+    });
+
+    it('are said to be lost where the server does not know them, and are not sent again', async () => {
+      const { request, sent } = await begin(3, 5);
+      await sent.result;
+      const goalId = randomBytes(16);
+      for (let asked = 0; asked < 2; asked += 1) {
+        const goal = await later.resumeGoal({ ...request, goalId, onFeedback: () => {} });
+        await expect(goal.result).rejects.toBeInstanceOf(ServerGoneError);
+      }
+    });
+
+    it('wait for their server, for as long as they may', async () => {
+      const action = bench.fresh('nowhere');
+      const request = { action, type: FIBONACCI, goalId: randomBytes(16), onFeedback: () => {} };
+      await expect(later.resumeGoal({ ...request, readyTimeoutMs: 100 })).rejects.toMatchObject({
+        name: 'NotReadyError',
+        rosName: action,
+        waitedMs: 100,
+      });
+      const reason = new Error('not wanted any more');
+      const unwanted = new AbortController();
+      const waiting = later.resumeGoal({ ...request, readyTimeoutMs: 5000, signal: unwanted.signal });
+      unwanted.abort(reason);
+      await expect(waiting).rejects.toBe(reason);
     });
   });
 }

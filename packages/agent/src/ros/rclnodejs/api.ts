@@ -6,7 +6,13 @@ export interface Rclnodejs {
   readonly Context: new (domainId?: bigint) => RclContext;
   readonly Node: new (name: string, namespace: string, context: RclContext, options: RclNodeOptions) => RclNode;
   readonly ActionClient: new (node: RclNode, type: ActionClass, name: string) => RclActionClient;
-  readonly ActionUuid: { fromBytes(bytes: Uint8Array): { toMessage(): GoalIdMessage } };
+  /** Not meant to be made by others; the client it is made with asks for the goal that has this id. */
+  readonly ClientGoalHandle: new (
+    client: RclActionClient,
+    goalId: GoalIdMessage,
+    response: { accepted: boolean },
+  ) => RclGoalHandle;
+  readonly ActionUuid: { fromBytes(bytes: Uint8Array): { toMessage(): GoalIdMessage; toString(): string } };
   readonly QoS: new (history: number, depth: number, reliability: number, durability: number) => object;
   init(context: RclContext, argv: string[]): Promise<void>;
   /** Takes its SIGINT handler away, which would shut all contexts down. */
@@ -115,6 +121,8 @@ export interface RclClient {
 export interface RclActionClient {
   isActionServerAvailable(): boolean;
   sendGoal(goal: object, onFeedback: (feedback: unknown) => void, goalId: GoalIdMessage): Promise<RclGoalHandle>;
+  /** By goal id as ActionUuid writes it. Private to rclnodejs: the only way to the feedback of a goal sent by another. */
+  readonly _feedbackCallbacks: Map<string, (feedback: unknown) => void>;
   destroy(): void;
 }
 

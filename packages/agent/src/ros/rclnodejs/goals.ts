@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { decodeCdr, encodeCdr, hasWideStrings } from '@drover/shared/ros/cdr';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { Definitions } from '../definitions.js';
@@ -7,26 +6,19 @@ import {
   GoalRejectedError,
   type GoalRequest,
   NotReadyError,
+  type ResumeGoalRequest,
   RosError,
   RosTimeoutError,
-  ServerGoneError,
 } from '../graph.js';
+import { cancelGoal, followGoal } from './accepted-goal.js';
 import type { RclActionClient, RclGoalHandle } from './api.js';
 import { type CdrAction, cdrAction, Unread } from './cdr-types.js';
 import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
-import { type GoalSchemas, goalSchemas, goalStatus } from './goal-messages.js';
+import { type GoalSchemas, goalSchemas } from './goal-messages.js';
 import { Kept } from './kept.js';
-import { ServerWatch } from './server-watch.js';
 import { serversOf } from './survey.js';
 import { abortable, waitUntil, withDeadline } from './waiting.js';
 
-/** How long a server may take to answer a cancel request. */
-const CANCEL_TIMEOUT_MS = 5000;
-/**
- * How long a result is held back for the feedback sent before it: the two come by different ways, and rclnodejs takes
- * results first.
- */
-const LAST_FEEDBACK_MS = 30;
 /** rclnodejs keeps a feedback callback for each goal for as long as the client lives: a client serves this many. */
 const GOALS_PER_CLIENT = 1000;
 
@@ -38,8 +30,8 @@ interface ActionServerClient {
   readonly schemas: GoalSchemas;
   /** Goals under way; it is not let go before they have ended. */
   goals: number;
-  /** Goals it ever sent. */
-  sent: number;
+  /** Goals it ever sent or took up. */
+  taken: number;
 }
 
 /** The actions that goals are sent to. A client is kept after its first goal, so that only that one waits for discovery. */
@@ -64,7 +56,25 @@ export class ActionClients {
    * A goal that is accepted only after the timeout is cancelled: nobody would know of it.
    * @throws NotReadyError | GoalRejectedError | RosTimeoutError | UnknownTypeError | RosError | GraphStoppedError
    */
-  async sendGoal(request: GoalRequest): Promise<GoalHandle> {
+  sendGoal(request: GoalRequest): Promise<GoalHandle> {
+    return this.#withClient(request, (kept) => this.#send(kept, request));
+  }
+
+  /** @throws NotReadyError | UnknownTypeError | RosError | GraphStoppedError */
+  resumeGoal(request: ResumeGoalRequest): Promise<GoalHandle> {
+    return this.#withClient(request, async (kept) => this.#resume(kept, request));
+  }
+
+  /** Lets idle ones go; to be called now and then. */
+  sweep(): void {
+    this.#kept.sweep();
+  }
+
+  /** Takes a goal under way once the server is there; the client stays for as long as the goal does. */
+  async #withClient(
+    request: ResumeGoalRequest,
+    take: (kept: ActionServerClient) => Promise<GoalHandle>,
+  ): Promise<GoalHandle> {
     const { action: name, type, readyTimeoutMs } = request;
     const { stopped } = this.#connection;
     const definition = await abortable(stopped, this.#definitions.getOf('action', type));
@@ -85,12 +95,12 @@ export class ActionClients {
         const others = serversOf(this.#connection, 'action', name).filter((server) => server.type !== type);
         throw new NotReadyError('action', name, readyTimeoutMs, others);
       }
-      const accepted = await this.#send(kept, request);
-      kept.sent += 1;
-      if (kept.sent === GOALS_PER_CLIENT) this.#kept.retire(key);
-      const result = this.#result(kept.schemas, accepted, name);
+      const accepted = await take(kept);
+      kept.taken += 1;
+      if (kept.taken === GOALS_PER_CLIENT) this.#kept.retire(key);
+      const { result } = accepted;
       ended = result.catch(() => {});
-      return { result, cancel: () => this.#cancel(accepted, name) };
+      return accepted;
     } finally {
       ended.then(() => {
         kept.goals -= 1;
@@ -99,21 +109,16 @@ export class ActionClients {
     }
   }
 
-  /** Lets idle ones go; to be called now and then. */
-  sweep(): void {
-    this.#kept.sweep();
-  }
-
   #make(name: string, definition: ActionDefinition): ActionServerClient {
     const { rcl, node } = this.#connection;
     return orRosError(name, () => {
       const action = cdrAction(rcl, definition.type);
       const client = new rcl.ActionClient(node, action.actionClass, name);
-      return { client, action, schemas: goalSchemas(definition), goals: 0, sent: 0 };
+      return { client, action, schemas: goalSchemas(definition), goals: 0, taken: 0 };
     });
   }
 
-  async #send(kept: ActionServerClient, request: GoalRequest): Promise<RclGoalHandle> {
+  async #send(kept: ActionServerClient, request: GoalRequest): Promise<GoalHandle> {
     const { action: name, acceptTimeoutMs, goalId, goal } = request;
     const { client, action, schemas } = kept;
     // rclnodejs reads an array from the beginning of its memory: it must not be a view into another's.
@@ -131,16 +136,28 @@ export class ActionClients {
     const timeout = { timeoutMs: acceptTimeoutMs, reason: () => new RosTimeoutError(name, acceptTimeoutMs) };
     try {
       const handle = await withDeadline([this.#connection.stopped], timeout, (signal) => abortable(signal, answering));
-      if (handle.isAccepted()) return handle;
+      if (handle.isAccepted()) return followGoal(this.#connection, schemas, handle, name);
     } catch (error) {
-      answering.then((late) => late.isAccepted() && this.#cancel(late, name)).catch(() => {});
+      answering.then((late) => late.isAccepted() && cancelGoal(this.#connection, late, name)).catch(() => {});
       throw error;
     }
     throw new GoalRejectedError(name);
   }
 
+  /** As if it had sent the goal and seen it accepted. */
+  #resume({ client, schemas }: ActionServerClient, request: ResumeGoalRequest): GoalHandle {
+    const { rcl } = this.#connection;
+    const { action: name } = request;
+    return orRosError(name, () => {
+      const id = rcl.ActionUuid.fromBytes(Uint8Array.from(request.goalId));
+      client._feedbackCallbacks.set(id.toString(), (feedback) => this.#feedback(feedback, schemas, request));
+      const goal = new rcl.ClientGoalHandle(client, id.toMessage(), { accepted: true });
+      return followGoal(this.#connection, schemas, goal, name);
+    });
+  }
+
   /** Called by native code, which must not see anything thrown. */
-  #feedback(feedback: unknown, schemas: GoalSchemas, request: GoalRequest): void {
+  #feedback(feedback: unknown, schemas: GoalSchemas, request: ResumeGoalRequest): void {
     setImmediate(() => {
       if (this.#connection.stopped.aborted) return;
       try {
@@ -151,38 +168,12 @@ export class ActionClients {
       }
     });
   }
-
-  async #result(schemas: GoalSchemas, goal: RclGoalHandle, name: string): Promise<Awaited<GoalHandle['result']>> {
-    const watch = new ServerWatch(this.#connection, name);
-    let answer: unknown;
-    // Asked again of another server that appears in the place of the one that has gone.
-    do answer = await watch.whileThere(goal.getResult());
-    while (answer === 'another server');
-    await abortable(this.#connection.stopped, setTimeout(LAST_FEEDBACK_MS));
-    if (!(answer instanceof Uint8Array)) {
-      throw rosError(`the result of ${name} could not be read`, answer instanceof Unread ? answer.cause : answer);
-    }
-    const cdr = answer;
-    const { status, result } = schemas.readResult(orRosError(name, () => decodeCdr(schemas.result, cdr)));
-    const word = goalStatus(status);
-    // What a server says of a goal that it does not know.
-    if (word === undefined) throw new ServerGoneError(name);
-    return { status: word, result };
-  }
-
-  async #cancel(goal: RclGoalHandle, name: string): Promise<boolean> {
-    const { stopped } = this.#connection;
-    stopped.throwIfAborted();
-    const timeout = { timeoutMs: CANCEL_TIMEOUT_MS, reason: () => new RosTimeoutError(name, CANCEL_TIMEOUT_MS) };
-    const answer = await withDeadline([stopped], timeout, (signal) => abortable(signal, goal.cancelGoal()));
-    return answer.return_code === 0 && answer.goals_canceling.length > 0;
-  }
 }
 
 function orRosError<T>(name: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    throw rosError(`could not send a goal to ${name}`, cause);
+    throw rosError(`could not reach the action at ${name}`, cause);
   }
 }

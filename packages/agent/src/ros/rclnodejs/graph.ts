@@ -12,6 +12,7 @@ import {
   GraphStoppedError,
   type GraphSurvey,
   type PublishRequest,
+  type ResumeGoalRequest,
   type RosGraph,
   type SubscribeRequest,
   type Subscription,
@@ -107,6 +108,10 @@ class RclnodejsGraph implements RosGraph {
 
   async sendGoal(request: GoalRequest): Promise<GoalHandle> {
     return this.#running().actions.sendGoal(request);
+  }
+
+  async resumeGoal(request: ResumeGoalRequest): Promise<GoalHandle> {
+    return this.#running().actions.resumeGoal(request);
   }
 
   async subscribe(request: SubscribeRequest): Promise<Subscription> {

@@ -9,10 +9,12 @@ import {
   GoalRejectedError,
   type GoalRequest,
   NotReadyError,
+  type ResumeGoalRequest,
   RosError,
   RosTimeoutError,
+  ServerGoneError,
 } from '../graph.js';
-import type { Changes } from './changes.js';
+import type { Changes, WaitOptions } from './changes.js';
 import type { OnFault } from './fault.js';
 
 export type ActionDefinition = Extract<InterfaceDefinition, { kind: 'action' }>;
@@ -47,8 +49,16 @@ interface Server {
 
 type End = Awaited<GoalHandle['result']>;
 
-/** Results kept for goals that ended: an id is not taken twice. The oldest is forgotten past this number. */
-const ENDED_GOALS_MAX = 1000;
+/** A goal that a server accepted: who follows it, and how. */
+interface AcceptedGoal {
+  readonly server: Server;
+  readonly handle: GoalHandle;
+  /** Who hears its feedback. */
+  readonly listeners: Set<(feedback: RosMessage) => void>;
+}
+
+/** Accepted goals kept, for their results and so that an id is not taken twice. The oldest is forgotten past this number. */
+const GOALS_MAX = 1000;
 
 /**
  * Action servers and the goals that run on them. Goals, feedback and results pass through CDR, so that a wrong value
@@ -59,7 +69,8 @@ const ENDED_GOALS_MAX = 1000;
  */
 export class Actions {
   readonly #servers = new Map<string, Server[]>();
-  readonly #goalIds = new Set<string>();
+  /** By goal id, hex. */
+  readonly #goals = new Map<string, AcceptedGoal>();
   readonly #changes: Changes;
   readonly #onFault: OnFault;
 
@@ -82,7 +93,7 @@ export class Actions {
       const others = (this.#servers.get(name) ?? []).filter((other) => other !== server);
       if (others.length > 0) this.#servers.set(name, others);
       else this.#servers.delete(name);
-      server.gone.abort(new RosError(`the action server at ${name} is gone`));
+      server.gone.abort(new ServerGoneError(name));
     };
   }
 
@@ -98,49 +109,52 @@ export class Actions {
   async send(definition: ActionDefinition, request: GoalRequest): Promise<GoalHandle> {
     const { action, readyTimeoutMs, acceptTimeoutMs, signal } = request;
     const cdr = encode(definition.goal, request.goal, `the goal to ${action}`);
-    const server = await this.#changes.find(
-      () => this.#servers.get(action)?.find((candidate) => candidate.type === definition.type),
-      { timeoutMs: readyTimeoutMs, signal },
-    );
-    if (!server) throw new NotReadyError('action', action, readyTimeoutMs, this.serversOf(action));
-    const accepted = await this.#changes.within(this.#offer(definition, action, server, cdr, request.goalId), {
+    const server = await this.#find(definition, action, { timeoutMs: readyTimeoutMs, signal });
+    if (this.#goals.has(idOf(request))) throw new GoalRejectedError(action);
+    const accepted = await this.#changes.within(this.#offer(definition, action, server, cdr), {
       timeoutMs: acceptTimeoutMs,
     });
     if (accepted === undefined) throw new RosTimeoutError(action, acceptTimeoutMs);
     if (!accepted) throw new GoalRejectedError(action);
-    return this.#run(definition, server, decodeCdr(definition.goal, cdr), request);
+    const goal = this.#run(definition, server, decodeCdr(definition.goal, cdr), request);
+    this.#remember(idOf(request), goal);
+    return goal.handle;
+  }
+
+  /** @throws NotReadyError | GraphStoppedError */
+  async resume(definition: ActionDefinition, request: ResumeGoalRequest): Promise<GoalHandle> {
+    const { action, readyTimeoutMs, signal } = request;
+    const server = await this.#find(definition, action, { timeoutMs: readyTimeoutMs, signal });
+    const goal = this.#goals.get(idOf(request));
+    if (goal === undefined || goal.server !== server) return unknownGoal(action);
+    goal.listeners.add(request.onFeedback);
+    return goal.handle;
+  }
+
+  async #find(definition: ActionDefinition, action: string, options: WaitOptions): Promise<Server> {
+    const find = () => this.#servers.get(action)?.find((candidate) => candidate.type === definition.type);
+    const server = await this.#changes.find(find, options);
+    if (!server) throw new NotReadyError('action', action, options.timeoutMs, this.serversOf(action));
+    return server;
   }
 
   /** Never settles where the handler fails. */
-  #offer(
-    definition: ActionDefinition,
-    action: string,
-    { handlers }: Server,
-    cdr: Uint8Array,
-    goalId: Uint8Array,
-  ): Promise<boolean> {
-    const id = Buffer.from(goalId).toString('hex');
-    if (this.#goalIds.has(id)) return Promise.resolve(false);
+  #offer(definition: ActionDefinition, action: string, { handlers }: Server, cdr: Uint8Array): Promise<boolean> {
     return new Promise((resolve) => {
-      const ask = async () => {
-        const accepted = (await handlers.onGoal?.(decodeCdr(definition.goal, cdr))) ?? true;
-        if (accepted) this.#remember(id);
-        resolve(accepted);
-      };
+      const ask = async () => resolve((await handlers.onGoal?.(decodeCdr(definition.goal, cdr))) ?? true);
       ask().catch((error) => this.#onFault(`the action server at ${action}`, error));
     });
   }
 
-  #remember(id: string): void {
-    this.#goalIds.add(id);
-    if (this.#goalIds.size > ENDED_GOALS_MAX) {
-      const [oldest] = this.#goalIds;
-      if (oldest !== undefined) this.#goalIds.delete(oldest);
-    }
+  #remember(id: string, goal: AcceptedGoal): void {
+    this.#goals.set(id, goal);
+    const [oldest] = this.#goals.keys();
+    if (this.#goals.size > GOALS_MAX && oldest !== undefined) this.#goals.delete(oldest);
   }
 
-  #run(definition: ActionDefinition, server: Server, goal: RosMessage, request: GoalRequest): GoalHandle {
-    const { action, onFeedback } = request;
+  #run(definition: ActionDefinition, server: Server, goal: RosMessage, request: GoalRequest): AcceptedGoal {
+    const { action } = request;
+    const listeners = new Set([request.onFeedback]);
     const where = `the action server at ${action}`;
     const cancel = new AbortController();
     let ended = false;
@@ -151,10 +165,12 @@ export class Actions {
       feedback: (feedback) => {
         const cdr = encode(definition.feedback, feedback, 'the feedback');
         if (ended || server.gone.signal.aborted) return;
-        try {
-          onFeedback(decodeCdr(definition.feedback, cdr));
-        } catch (error) {
-          this.#onFault(`whoever receives the feedback of ${action}`, error);
+        for (const listener of listeners) {
+          try {
+            listener(decodeCdr(definition.feedback, cdr));
+          } catch (error) {
+            this.#onFault(`whoever receives the feedback of ${action}`, error);
+          }
         }
       },
     };
@@ -166,7 +182,7 @@ export class Actions {
       .then((end) => end ?? Promise.reject(new RosError(`${where} ended without a result`)));
     // Its caller may look at it later, or never.
     result.catch(() => {});
-    return {
+    const handle = {
       result,
       cancel: async () => {
         this.#changes.check();
@@ -183,6 +199,7 @@ export class Actions {
         return true;
       },
     };
+    return { server, handle, listeners };
   }
 
   async #execute(definition: ActionDefinition, server: Server, goal: ServerGoal, where: string): Promise<End> {
@@ -194,6 +211,17 @@ export class Actions {
       return { status: 'aborted', result: fromJson(definition.result, {}, 'result') };
     }
   }
+}
+
+function idOf({ goalId }: ResumeGoalRequest): string {
+  return Buffer.from(goalId).toString('hex');
+}
+
+/** What a server answers of a goal that it does not know. */
+function unknownGoal(action: string): GoalHandle {
+  const result: GoalHandle['result'] = Promise.reject(new ServerGoneError(action));
+  result.catch(() => {});
+  return { result, cancel: async () => false };
 }
 
 function encode(schema: MessageSchema, message: RosMessage, what: string): Uint8Array {

@@ -1,6 +1,6 @@
 import { decodeCdr } from '@drover/shared/ros/cdr';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { NotReadyError, RosError, RosTimeoutError } from '../graph.js';
+import { NotReadyError, RosError, RosTimeoutError, ServerGoneError } from '../graph.js';
 import { createSimulatedGraph, type SimulatedGraph } from './graph.js';
 import { ManualClock } from './manual-clock.fixture.js';
 import type { SimulatedNode } from './node.js';
@@ -260,7 +260,7 @@ describe('actions', () => {
     const remove = await node.actionServer('/a', FIBONACCI, { execute: never });
     const { result, cancel } = await send();
     remove();
-    await expect(result).rejects.toBeInstanceOf(RosError);
+    await expect(result).rejects.toBeInstanceOf(ServerGoneError);
     expect(await cancel()).toBe(false);
   });
 

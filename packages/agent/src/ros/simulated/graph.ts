@@ -10,6 +10,7 @@ import type {
   GoalRequest,
   GraphSurvey,
   PublishRequest,
+  ResumeGoalRequest,
   RosGraph,
   SubscribeRequest,
   Subscription,
@@ -110,6 +111,11 @@ export class SimulatedGraph implements RosGraph {
   async sendGoal(request: GoalRequest): Promise<GoalHandle> {
     this.#changes.check();
     return this.#parts.actions.send(await this.#parts.definitions.getOf('action', request.type), request);
+  }
+
+  async resumeGoal(request: ResumeGoalRequest): Promise<GoalHandle> {
+    this.#changes.check();
+    return this.#parts.actions.resume(await this.#parts.definitions.getOf('action', request.type), request);
   }
 
   async subscribe(request: SubscribeRequest): Promise<Subscription> {
