@@ -29,6 +29,12 @@ export class TestAgent {
   /** kill -9, then the same agent again on the same data. */
   async crashAndRestart(): Promise<void> {
     await this.process.kill9();
+    await this.restart();
+  }
+
+  /** The same agent again on the same data, once it has ended. */
+  async restart(): Promise<void> {
+    await this.process.exited;
     this.process = new Running('agent', [], this.#env);
   }
 

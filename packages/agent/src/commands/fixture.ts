@@ -4,8 +4,10 @@ import type { UpMessage } from '@drover/shared/link/up';
 import { onTestFinished } from 'vitest';
 import { CloudClock } from '../link/cloud-clock.js';
 import { NO_RULES, Policy } from '../policy/policy.js';
-import { createSimulatedGraph } from '../ros/simulated/graph.js';
+import { type GoalHandle, GraphStoppedError, type RosGraph } from '../ros/graph.js';
+import { createSimulatedGraph, type SimulatedGraph } from '../ros/simulated/graph.js';
 import { simulatedPeer } from '../ros/simulated/peer.fixture.js';
+import type { GraphPeer } from '../ros/testing/peer.js';
 import { freshUuid, silent, tempDataDir, topicCommand } from '../spool/fixture.js';
 import type { Inbox } from '../spool/inbox.js';
 import { openInbox } from '../spool/open.js';
@@ -48,15 +50,28 @@ export class Ear {
     });
   }
 }
+interface SetUpOptions {
+  readonly dataDir?: string;
+  readonly inbox?: Inbox;
+  readonly policy?: Policy;
+  readonly connect?: boolean;
+  readonly acknowledge?: boolean;
+  /** The graph and the peer of a run of the agent that crashed. */
+  readonly world?: { readonly graph: SimulatedGraph; readonly peer: GraphPeer };
+  readonly wallNow?: () => number;
+}
 
-/** A runner on a simulated graph, with a peer on it, and a cloud that listens. */
-export async function setUp(
-  overrides: { dataDir?: string; inbox?: Inbox; policy?: Policy; connect?: boolean; acknowledge?: boolean } = {},
-) {
-  const dataDir = overrides.dataDir ?? tempDataDir();
+async function newWorld() {
   const graph = createSimulatedGraph({ onFault: () => {} });
   await graph.start();
-  const peer = simulatedPeer(graph);
+  return { graph, peer: simulatedPeer(graph) };
+}
+
+/** A runner on a simulated graph, with a peer on it, and a cloud that listens. */
+export async function setUp(overrides: SetUpOptions = {}) {
+  const dataDir = overrides.dataDir ?? tempDataDir();
+  const { graph, peer } = overrides.world ?? (await newWorld());
+  const { port, leave } = portOf(graph);
   const monotonicNow = () => performance.now();
   const inbox = overrides.inbox ?? openInbox({ dataDir, newId: freshUuid, now: Date.now, monotonicNow, log: silent });
   const clock = new CloudClock(monotonicNow, Date.now);
@@ -64,12 +79,12 @@ export async function setUp(
   const now = monotonicNow();
   clock.add({ sentMs: now, receivedMs: now, cloudReceivedMs: cloudNow, cloudSentMs: cloudNow });
   const runner = new CommandRunner({
-    graph,
+    graph: port,
     policy: overrides.policy ?? new Policy(NO_RULES),
     inbox,
     clock,
     monotonicNow,
-    wallNow: Date.now,
+    wallNow: overrides.wallNow ?? Date.now,
     newGoalId: () => new Uint8Array(randomBytes(16)),
     log: silent,
   });
@@ -87,13 +102,41 @@ export async function setUp(
     await runner.stop();
     inbox.close();
   };
+  /** The same, but the graph and all that runs on it goes on: `world` of the next setUp. */
+  const crash = async () => {
+    stopped = true;
+    leave();
+    await runner.stop();
+    inbox.close();
+  };
   onTestFinished(stop);
   const run = async (overrides: Partial<Command> = {}) => {
     const command = topicCommand(overrides);
     runner.receive(command);
     return await ear.outcome(command.uuid);
   };
-  return { graph, peer, inbox, runner, ear, run, stop, dataDir };
+  return { graph, peer, inbox, runner, ear, run, stop, crash, dataDir };
+}
+
+/** A graph as one run of the agent has it: what that waits for ends when it leaves, and the graph goes on. */
+function portOf(graph: SimulatedGraph): { port: RosGraph; leave: () => void } {
+  let leave = () => {};
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(new GraphStoppedError());
+  });
+  left.catch(() => {});
+  const orLeft = (handle: GoalHandle): GoalHandle => ({ ...handle, result: Promise.race([handle.result, left]) });
+  const goals: Pick<RosGraph, 'sendGoal' | 'resumeGoal'> = {
+    sendGoal: async (request) => orLeft(await Promise.race([graph.sendGoal(request), left])),
+    resumeGoal: async (request) => orLeft(await Promise.race([graph.resumeGoal(request), left])),
+  };
+  const port = new Proxy<RosGraph>(graph, {
+    get: (_, key) => {
+      const value: unknown = Reflect.get(key in goals ? goals : graph, key);
+      return typeof value === 'function' ? value.bind(graph) : value;
+    },
+  });
+  return { port, leave };
 }
 
 export const setBool = (overrides: Partial<Command> = {}): Partial<Command> => ({

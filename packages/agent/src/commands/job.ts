@@ -1,4 +1,5 @@
 import type { Command, CommandInterface } from '@drover/shared/link/command';
+import type { RunningGoal } from '../spool/inbox.js';
 import type { CommandState } from './lifecycle.js';
 import { resolvedName } from './prepare.js';
 
@@ -24,6 +25,14 @@ export class Job {
   ) {
     this.kind = command.interface;
     this.name = resolvedName(command);
+  }
+
+  /** A goal that an earlier run of the agent began; nothing of it is to be done but to follow it. */
+  static ofRunningGoal(found: RunningGoal, receivedMs: number): Job {
+    const job = new Job(found.command, found.seq, Buffer.from(found.goalId, 'hex'), true, receivedMs);
+    job.state = found.cancelAsked ? 'stopping' : 'running';
+    if (found.cancelAsked) job.cancelled.abort();
+    return job;
   }
 
   get uuid(): string {

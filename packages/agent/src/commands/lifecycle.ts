@@ -10,8 +10,9 @@ import type { CommandInterface } from '@drover/shared/link/command';
  *        |                  +-------> stopping -------+
  *        +--------------------------------------------+
  *
- * `done` is final: the first outcome stands. `running` and `stopping` are the states a crash turns into
- * outcome_unknown; `waiting` is the only one that may be run after it.
+ * `done` is final: the first outcome stands. After a restart of the agent `waiting` is the only state that may be run; a
+ * goal in `running` or `stopping` is in it again and followed by its id (goal.ts has its inner states), a message or a
+ * call is outcome_unknown.
  */
 export type CommandState = 'waiting' | 'running' | 'stopping' | 'done';
 

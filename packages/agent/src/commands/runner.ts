@@ -4,8 +4,8 @@ import type { CloudClock } from '../link/cloud-clock.js';
 import type { Uplink } from '../link/link.js';
 import type { Policy } from '../policy/policy.js';
 import type { RosGraph } from '../ros/graph.js';
-import type { Inbox, TakenCommand } from '../spool/inbox.js';
-import { pursueGoal } from './goal.js';
+import type { Inbox, RunningGoal, TakenCommand } from '../spool/inbox.js';
+import { type GoalOptions, pursueGoal, resumeGoal } from './goal.js';
 import { Intake } from './intake.js';
 import { Job } from './job.js';
 import { nextState } from './lifecycle.js';
@@ -44,7 +44,7 @@ export interface CommandRunnerOptions {
  * A command is on disk before it is acknowledged (`command_taken`) and before it has any effect; one seen before is
  * answered from what is known of it. Deadlines are the cloud's, checked at arrival and again right before the start.
  * Overload: JOBS_MAX in memory, in order per name (queues.ts). stop(): what waits stays on disk for the next start, what
- * runs ends or becomes outcome_unknown then. A restart: recover().
+ * runs ends or becomes outcome_unknown then, goals are followed on. A restart: recover().
  */
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
@@ -78,7 +78,7 @@ export class CommandRunner {
 
   /** Reads what the last run of the agent left behind. To be called once, before the first session. */
   recover(): void {
-    const { waiting, ended, unreadable } = this.#options.inbox.recover(this.#options.wallNow());
+    const { waiting, goals, ended, unreadable } = this.#options.inbox.recover(this.#options.wallNow());
     for (const outcome of [...ended, ...unreadable]) {
       this.#log.warn({ command: outcome.uuid, error_code: outcome.error_code }, outcome.message ?? '');
     }
@@ -86,6 +86,7 @@ export class CommandRunner {
     for (const outcome of unreadable) this.#outcomes.add(outcome, { waitsOnDisk: true });
     if (waiting.length > 0) this.#log.info({ commands: waiting.length }, 'commands wait from before');
     this.#recovered = waiting;
+    for (const goal of goals) this.#followOn(goal);
     this.#prune();
     this.#timers.push(
       setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS),
@@ -140,6 +141,7 @@ export class CommandRunner {
     } else if (next !== null) {
       job.state = next;
       job.cancelled.abort();
+      this.#noteCancel(job);
     }
   }
 
@@ -213,6 +215,44 @@ export class CommandRunner {
     return preparing.then(() => {});
   }
 
+  /** A goal from before a restart: at once, whether or not there is a connection, for its deadline counts on. */
+  #followOn(found: RunningGoal): void {
+    const { graph, monotonicNow, wallNow } = this.#options;
+    const job = Job.ofRunningGoal(found, monotonicNow());
+    this.#jobs.set(job.uuid, job);
+    this.#log.info({ command: job.uuid, name: job.name }, 'a goal from before is followed on');
+    resumeGoal(graph, {
+      ...this.#goalOptions(job, () => {}),
+      name: job.name,
+      type: job.command.type,
+      // A wall clock that was set back must not give it more time than it ever had.
+      spentMs: Math.max(0, wallNow() - found.startedAtMs),
+    })
+      .catch((error: unknown) => failureOf(error))
+      .then((ending) => ending && this.#end(job, ending));
+  }
+
+  /** Losing this costs the cancel only where the agent ends before the goal does and the cloud does not ask again. */
+  #noteCancel(job: Job): void {
+    try {
+      this.#options.inbox.askCancel(job.uuid);
+    } catch (error) {
+      this.#log.error({ err: error, command: job.uuid }, 'a cancel can not be stored');
+    }
+  }
+
+  #goalOptions(job: Job, onAccepted: () => void): GoalOptions {
+    return {
+      goalId: job.goalId ?? this.#options.newGoalId(),
+      timeoutMs: job.command.timeout_ms,
+      cancel: job.cancelled.signal,
+      onAccepted,
+      onFeedback: (feedback) => {
+        if (job.state !== 'done') this.#uplink?.send({ kind: 'command_feedback', uuid: job.uuid, feedback }, job.uuid);
+      },
+    };
+  }
+
   /** Brings a job to where only ROS is left to be called; null where it ended before. */
   async #prepare(job: Job): Promise<Prepared | null> {
     if (this.#stopped) return null;
@@ -221,7 +261,7 @@ export class CommandRunner {
       return null;
     }
     try {
-      if (!job.isRunningOnDisk) this.#options.inbox.start(job.uuid, job.goalIdHex);
+      if (!job.isRunningOnDisk) this.#options.inbox.start(job.uuid, job.goalIdHex, this.#options.wallNow());
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#end(job, failed('robot_storage_failed', `the robot's disk refused it: ${reason}`));
@@ -252,14 +292,7 @@ export class CommandRunner {
       case 'service':
         return await call(graph, prepared, timeoutMs);
       case 'action_send_goal':
-        return await pursueGoal(graph, prepared, {
-          goalId: job.goalId ?? this.#options.newGoalId(),
-          timeoutMs,
-          cancel: job.cancelled.signal,
-          onAccepted: release,
-          onFeedback: (feedback) =>
-            this.#uplink?.send({ kind: 'command_feedback', uuid: job.uuid, feedback }, job.uuid),
-        });
+        return await pursueGoal(graph, prepared, this.#goalOptions(job, release));
     }
   }
 

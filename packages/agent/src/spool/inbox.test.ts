@@ -70,7 +70,7 @@ describe('the inbox', () => {
     inbox.take([{ command: ran, running: true, goalId: null }], 1);
     const waiting = [first, second, started].map((command) => ({ command, running: false, goalId: null }));
     inbox.take(waiting, 1);
-    inbox.start(started.uuid, 'ab'.repeat(16));
+    inbox.start(started.uuid, 'ab'.repeat(16), 2);
     inbox.close();
     const again = open(dir);
     const found = again.recover(5_000);
@@ -82,6 +82,26 @@ describe('the inbox', () => {
     ]);
     again.finish(found.ended);
     expect(again.recover(6_000).ended).toEqual([]);
+  });
+
+  it('after a restart tells the goals that were running, with what is needed to follow them', () => {
+    const dir = tempDataDir();
+    const inbox = open(dir);
+    const goal = () => topicCommand({ interface: 'action_send_goal' });
+    const [atOnce, later, waiting] = [goal(), goal(), goal()];
+    inbox.take([{ command: atOnce, running: true, goalId: 'aa'.repeat(16) }], 1_000);
+    const rest = [later, waiting].map((command) => ({ command, running: false, goalId: null }));
+    inbox.take(rest, 1_000);
+    inbox.start(later.uuid, 'bb'.repeat(16), 2_000);
+    inbox.askCancel(later.uuid);
+    inbox.askCancel(waiting.uuid);
+    inbox.close();
+    const { goals, ended } = open(dir).recover(5_000);
+    expect(ended).toEqual([]);
+    expect(goals).toEqual([
+      { seq: 1, command: atOnce, goalId: 'aa'.repeat(16), startedAtMs: 1_000, cancelAsked: false },
+      { seq: 2, command: later, goalId: 'bb'.repeat(16), startedAtMs: 2_000, cancelAsked: true },
+    ]);
   });
 
   it('sets a corrupt file aside and begins a new one under a new id', () => {

@@ -24,6 +24,12 @@ export const INBOX_MIGRATIONS = [
   -- What is still to be told, and what is still to be run: small whatever the table holds.
   CREATE INDEX commands_open ON commands (seq) WHERE delivered = 0;
   `,
+  `
+  -- What a goal that outlives the agent needs to be followed as before: when its time began (wall clock), and whether it
+  -- is to be cancelled.
+  ALTER TABLE commands ADD COLUMN started_at_ms REAL;
+  ALTER TABLE commands ADD COLUMN cancel_asked INTEGER NOT NULL DEFAULT 0;
+  `,
 ] as const;
 
 /** Delivered commands are kept this long, as evidence and to answer a cloud that was restored from a backup. */
@@ -32,6 +38,27 @@ const KEEP_DELIVERED_MS = 30 * 24 * 3600 * 1000;
 export interface TakenCommand {
   readonly seq: number;
   readonly command: Command;
+}
+
+/** A goal that ran, or was about to be sent, when the agent ended. */
+export interface RunningGoal extends TakenCommand {
+  /** 16 bytes, hex. */
+  readonly goalId: string;
+  /** Wall clock. */
+  readonly startedAtMs: number;
+  readonly cancelAsked: boolean;
+}
+
+/** What a restart finds. */
+export interface Recovered {
+  /** In order: to be run if it is not too late. */
+  readonly waiting: TakenCommand[];
+  /** To be followed by their ids, never to be sent again. */
+  readonly goals: RunningGoal[];
+  /** What was running may or may not have had its effect: outcome_unknown, and never run again. */
+  readonly ended: CommandOutcome[];
+  /** Waiting, by an agent that wrote otherwise. */
+  readonly unreadable: CommandOutcome[];
 }
 
 /** What the inbox knows of a command. */
@@ -124,14 +151,20 @@ export class Inbox {
       requests.map(({ command, running, goalId }) => {
         const state = running ? 'running' : 'waiting';
         const body = JSON.stringify(command);
-        return Number(this.#sql.take.run(command.uuid, state, body, goalId, nowMs).lastInsertRowid);
+        const startedMs = running ? nowMs : null;
+        return Number(this.#sql.take.run(command.uuid, state, body, goalId, nowMs, startedMs).lastInsertRowid);
       }),
     );
   }
 
-  /** A waiting command begins: from here on a crash makes it outcome_unknown. */
-  start(uuid: string, goalId: string | null): void {
-    this.#transaction(() => this.#sql.start.run(goalId, uuid));
+  /** A waiting command begins: from here on a crash makes it outcome_unknown, or a goal that is followed by its id. */
+  start(uuid: string, goalId: string | null, nowMs: number): void {
+    this.#transaction(() => this.#sql.start.run(goalId, nowMs, uuid));
+  }
+
+  /** A running goal is to be cancelled, also by the next run of the agent. */
+  askCancel(uuid: string): void {
+    this.#transaction(() => this.#sql.askCancel.run(uuid));
   }
 
   /** Commands ended. One that was never taken (refused at the door) is recorded as well, so that a resend is answered. */
@@ -159,21 +192,20 @@ export class Inbox {
     return this.#guard(() => this.#sql.undelivered.all(limit).map((text) => JSON.parse(text)));
   }
 
-  /**
-   * What a restart finds. `waiting`, in order: to be run if it is not too late. `ended`: what was running may or may not
-   * have had its effect, is outcome_unknown and never run again. `unreadable`: waiting, by an agent that wrote otherwise.
-   * The outcomes are the caller's to finish(): a full disk must not keep the agent from starting.
-   */
-  recover(nowMs: number): { waiting: TakenCommand[]; ended: CommandOutcome[]; unreadable: CommandOutcome[] } {
-    const ended = this.#sql.inState.all('running').map(({ uuid }) => failed(uuid, 'outcome_unknown', RESTARTED, nowMs));
-    const waiting: TakenCommand[] = [];
-    const unreadable: CommandOutcome[] = [];
+  /** The outcomes are the caller's to finish(): a full disk must not keep the agent from starting. */
+  recover(nowMs: number): Recovered {
+    const found: Recovered = { waiting: [], goals: [], ended: [], unreadable: [] };
+    for (const row of this.#sql.inState.all('running')) {
+      const goal = runningGoal(row);
+      if (goal) found.goals.push(goal);
+      else found.ended.push(failed(row.uuid, 'outcome_unknown', RESTARTED, nowMs));
+    }
     for (const row of this.#sql.inState.all('waiting')) {
       const stored = command.safeParse(parseJson(row.body));
-      if (stored.success) waiting.push({ seq: row.seq, command: stored.data });
-      else unreadable.push(failed(row.uuid, 'internal_error', UNREADABLE, nowMs));
+      if (stored.success) found.waiting.push({ seq: row.seq, command: stored.data });
+      else found.unreadable.push(failed(row.uuid, 'internal_error', UNREADABLE, nowMs));
     }
-    return { waiting, ended, unreadable };
+    return found;
   }
 
   /** Removes what was delivered long ago. Undelivered outcomes stay however old: a clock set right must not lose them. */
@@ -229,6 +261,14 @@ function failed(uuid: string, code: AgentErrorCode, message: string, nowMs: numb
   return { ...ended, result: null, feedback: null, finished_robot_ms: nowMs };
 }
 
+function runningGoal(row: OpenRow): RunningGoal | null {
+  if (row.goal_id === null) return null;
+  const stored = command.safeParse(parseJson(row.body));
+  if (!stored.success || stored.data.interface !== 'action_send_goal') return null;
+  const startedAtMs = row.started_at_ms ?? row.taken_at_ms;
+  return { seq: row.seq, command: stored.data, goalId: row.goal_id, startedAtMs, cancelAsked: row.cancel_asked === 1 };
+}
+
 function parseJson(text: string | null): unknown {
   try {
     return JSON.parse(text ?? 'null');
@@ -237,14 +277,29 @@ function parseJson(text: string | null): unknown {
   }
 }
 
+interface OpenRow {
+  seq: number;
+  uuid: string;
+  body: string | null;
+  goal_id: string | null;
+  taken_at_ms: number;
+  started_at_ms: number | null;
+  cancel_asked: number;
+}
+
 function prepare(db: Database) {
   return {
     lastSeq: db.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'commands'`).pluck(),
     find: db.prepare<[string], { seq: number; state: 'waiting' | 'running' | 'done'; outcome: string | null }>(
       'SELECT seq, state, outcome FROM commands WHERE uuid = ?',
     ),
-    take: db.prepare('INSERT INTO commands (uuid, state, body, goal_id, taken_at_ms) VALUES (?, ?, ?, ?, ?)'),
-    start: db.prepare(`UPDATE commands SET state = 'running', goal_id = ? WHERE uuid = ? AND state = 'waiting'`),
+    take: db.prepare(
+      'INSERT INTO commands (uuid, state, body, goal_id, taken_at_ms, started_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    start: db.prepare(
+      `UPDATE commands SET state = 'running', goal_id = ?, started_at_ms = ? WHERE uuid = ? AND state = 'waiting'`,
+    ),
+    askCancel: db.prepare(`UPDATE commands SET cancel_asked = 1 WHERE uuid = ? AND state = 'running'`),
     finish: db.prepare(
       `UPDATE commands SET state = 'done', body = NULL, outcome = ?, finished_at_ms = ?
        WHERE uuid = ? AND state <> 'done'`,
@@ -258,8 +313,9 @@ function prepare(db: Database) {
         `SELECT outcome FROM commands WHERE delivered = 0 AND state = 'done' ORDER BY seq LIMIT ?`,
       )
       .pluck(),
-    inState: db.prepare<[string], { seq: number; uuid: string; body: string | null }>(
-      'SELECT seq, uuid, body FROM commands WHERE delivered = 0 AND state = ? ORDER BY seq',
+    inState: db.prepare<[string], OpenRow>(
+      `SELECT seq, uuid, body, goal_id, taken_at_ms, started_at_ms, cancel_asked
+       FROM commands WHERE delivered = 0 AND state = ? ORDER BY seq`,
     ),
     prune: db.prepare('DELETE FROM commands WHERE delivered = 1 AND finished_at_ms < ?'),
   };

@@ -3,8 +3,11 @@ import type { Connection } from './connection.js';
 
 /** How often the servers of an action that has a goal under way are looked at. */
 const LOOK_MS = 1000;
-/** A server that has not come back for this long is gone for good. A killed one vanishes from the graph after 10 s. */
-const GONE_MS = 30_000;
+/**
+ * A server that has not come back for this long is gone for good: one that was started anew has forgotten the goal, so
+ * only a network that was cut could bring it back. (A killed one vanishes from the graph after DDS's lease of 10 to 20 s.)
+ */
+const GONE_MS = 10_000;
 
 /**
  * Watches the server that took a goal, since ROS leaves the request for its result pending for ever when it dies. A

@@ -115,6 +115,7 @@ class Peer:
         self.subscriptions = []
         self.publishers = []
         self.servers = []
+        self.goals_asked = {}
 
     def say(self, line):
         with self.output:
@@ -230,8 +231,12 @@ class Peer:
 
         self.serve_action(action, request['name'], execute, accepts)
 
+    async def op_goals_asked(self, request):
+        return self.goals_asked.get(request['name'], 0)
+
     def serve_action(self, action, name, execute, accepts):
         async def answer(goal):
+            self.goals_asked[name] = self.goals_asked.get(name, 0) + 1
             return GoalResponse.ACCEPT if await accepts(goal) else GoalResponse.REJECT
 
         self.servers.append(

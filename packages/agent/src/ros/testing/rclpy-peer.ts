@@ -28,6 +28,8 @@ export interface RclpyPeer extends GraphPeer {
   log(level: PeerLogLevel, text: string): Promise<{ file: string; function: string; line: number }>;
   /** `acceptDelayMs`: how long it takes to accept or reject a goal. */
   serveFibonacci(name: string, options?: { stepMs?: number; acceptDelayMs?: number }): Promise<void>;
+  /** How many goals the server of that action was ever asked to run. */
+  goalsAsked(name: string): Promise<number>;
   /** A service whose response takes each field that it shares with the request, e.g. test_msgs/srv/BasicTypes. */
   serveEcho(name: string, type: string): Promise<void>;
   /** An action that answers each goal by feedback and result of the same fields, e.g. test_msgs/action/NestedMessage. */
@@ -120,6 +122,10 @@ class Process implements RclpyPeer {
 
   async serveFibonacci(name: string, { stepMs = 20, acceptDelayMs = 0 } = {}): Promise<void> {
     await this.#ask('serve_fibonacci', { name, step_s: stepMs / 1000, accept_delay_s: acceptDelayMs / 1000 });
+  }
+
+  async goalsAsked(name: string): Promise<number> {
+    return Number(await this.#ask('goals_asked', { name }));
   }
 
   async serveEcho(name: string, type: string): Promise<void> {
