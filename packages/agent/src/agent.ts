@@ -17,6 +17,7 @@ import { Policy } from './policy/policy.js';
 import { openInbox, openSpool } from './spool/open.js';
 import { Uploader } from './spool/uploader.js';
 import { LoopWatch } from './streams/loop-watch.js';
+import { StreamReporter } from './streams/stream-reporter.js';
 import { Streams } from './streams/streams.js';
 import { systemLoadMeter } from './vitals/system-load.js';
 import { Vitals } from './vitals/vitals.js';
@@ -57,7 +58,15 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
   };
   const desired = new DesiredState({ dataDir, apply, log });
   const inspector = new Inspector({ graph, policy, log });
-  const client = new CloudClient({ graph, inbox, spool, uploader, commands, desired, inspector, wallNow, log });
+  const reporter = new StreamReporter({
+    streams: () => [...streams.watched, ...logs.watched],
+    drops: () => spool.drops(),
+    monotonicNow,
+  });
+  const client = new CloudClient({
+    ...{ graph, inbox, spool, uploader, commands, desired, inspector, reporter },
+    ...{ wallNow, log },
+  });
   const token = () => readToken(config.token);
   const link = new Link({ url, token, client, clock, monotonicNow, wallNow, random: Math.random, log });
   inbox.onIdentityChange(() => link.renew('the inbox is new'));
@@ -66,11 +75,13 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
   loopWatch.start();
   commands.recover();
   desired.start();
+  reporter.start();
   link.start();
   log.info({ url, dataDir, ros: graph.kind, distro: graph.distro }, 'agent started');
 
   return {
     stop: async () => {
+      reporter.stop();
       await Promise.all([vitals.stop(), logs.stop(), streams.stop()]);
       await commands.stop();
       await link.stop();

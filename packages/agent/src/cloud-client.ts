@@ -12,6 +12,7 @@ import type { RosGraph } from './ros/graph.js';
 import type { Inbox } from './spool/inbox.js';
 import type { Spool } from './spool/spool.js';
 import type { Uploader } from './spool/uploader.js';
+import type { StreamReporter } from './streams/stream-reporter.js';
 
 export interface CloudClientParts {
   readonly graph: Pick<RosGraph, 'kind' | 'distro'>;
@@ -21,6 +22,7 @@ export interface CloudClientParts {
   readonly commands: CommandRunner;
   readonly desired: DesiredState;
   readonly inspector: Inspector;
+  readonly reporter: StreamReporter;
   readonly wallNow: () => number;
   readonly log: Logger;
 }
@@ -49,7 +51,7 @@ export class CloudClient implements LinkClient {
   }
 
   opened(uplink: Uplink, welcome: Welcome): string | null {
-    const { spool, uploader, commands, desired } = this.#parts;
+    const { spool, uploader, commands, desired, reporter } = this.#parts;
     this.#uplink = uplink;
     // Both before anything is sent: nothing of another robot's may reach this one's account.
     const inboxIsOurs = this.#claimInbox(welcome.robot_id);
@@ -57,6 +59,7 @@ export class CloudClient implements LinkClient {
     if (!inboxIsOurs || spoolClaim === 'changed') return "this robot's files are new";
     desired.opened(uplink, welcome.robot_id);
     commands.opened(uplink);
+    reporter.opened(uplink);
     if (spoolClaim === 'ours') uploader.open(uplink, welcome.acked);
     return null;
   }
@@ -88,10 +91,11 @@ export class CloudClient implements LinkClient {
   }
 
   closed(): void {
-    const { uploader, commands, desired } = this.#parts;
+    const { uploader, commands, desired, reporter } = this.#parts;
     this.#uplink = null;
     uploader.close();
     commands.closed();
+    reporter.closed();
     desired.closed();
   }
 

@@ -52,6 +52,32 @@ describe('log collection', () => {
     expect(((await kept()) as string[]).sort()).toEqual(['a debug', 'a error', 'a fatal', 'a info', 'a warn']);
   });
 
+  it('drops a record over the bound of the stream, counted, and keeps it where log collection wants it', async () => {
+    const { logs, peer, kept, heard, points, drops, until } = await setUp();
+    const long = 'x'.repeat(500);
+    const small = { ...rosoutStream, max_message_bytes: 400 };
+    logs.apply({ enabled: true, min_level: 'error' }, small);
+    await heard();
+    await peer.log('warn', long);
+    await peer.log('error', long);
+    await peer.log('warn', 'short');
+    await until(() => points(ROSOUT).length >= 2);
+    expect(await kept()).toEqual([long, 'short']);
+    expect(drops).toMatchObject([{ source: ROSOUT, reason: 'too_large', rows: 1 }]);
+  });
+
+  it('tells how the stream on /rosout does, where there is one', async () => {
+    const { logs, heard } = await setUp();
+    logs.apply({ enabled: true, min_level: 'info' }, null);
+    await heard();
+    expect(logs.watched).toEqual([]);
+    logs.apply({ enabled: true, min_level: 'info' }, rosoutStream);
+    expect(logs.watched).toMatchObject([{ source: ROSOUT, type: LOG_TYPE, view: { failure: null } }]);
+    expect(logs.watched[0]?.view?.received).toBeGreaterThan(0);
+    logs.apply({ enabled: true, min_level: 'info' }, { ...rosoutStream, enabled: false });
+    expect(logs.watched).toMatchObject([{ source: ROSOUT, view: null }]);
+  });
+
   it('switched off: the stream keeps the record that waited for its turn, though none follows it', async () => {
     const { logs, said, kept, heard, points, until } = await setUp();
     logs.apply({ enabled: true, min_level: 'info' }, null);

@@ -5,6 +5,7 @@ import type { MessageSchema } from '@drover/shared/ros/definitions';
 import { DropReason, type PointSample } from '../spool/rows.js';
 import { type CollectorDeps, DRAIN_HZ_MIN } from '../streams/collector.js';
 import { PacedSampler } from '../streams/paced-sampler.js';
+import type { WatchedStream } from '../streams/stream-reporter.js';
 import { type Drain, type Received, Tap } from '../streams/tap.js';
 
 export const ROSOUT = '/rosout';
@@ -30,12 +31,15 @@ interface LogPoint {
 /**
  * Collects /rosout: every record at the wanted level and above. A stream on /rosout is served from the same
  * subscription, so that a record that both want is stored once; the stream works with log collection off as well.
- * History is ignored: the records of before a restart would come again.
+ * The stream's size bound counts for what only the stream wants. History is ignored: the records of before a restart
+ * would come again.
  */
 export class LogCollector {
   readonly #deps: CollectorDeps;
   #config: Desired['logs'] = { enabled: false, min_level: 'info' };
   #stream: DesiredStream | null = null;
+  /** The stream on /rosout as it is wished, disabled or not. */
+  #desired: DesiredStream | null = null;
   #sampler: PacedSampler<LogPoint> | null = null;
   #tap: Tap | null = null;
   #stopping: Promise<void> = Promise.resolve();
@@ -47,6 +51,7 @@ export class LogCollector {
   /** @param stream The desired stream on /rosout, or null. */
   apply(config: Desired['logs'], stream: DesiredStream | null): void {
     const wanted = stream?.enabled ? stream : null;
+    this.#desired = stream;
     this.#config = config;
     if (wanted?.hz !== this.#stream?.hz) {
       this.#sampler?.stop();
@@ -55,6 +60,12 @@ export class LogCollector {
     this.#stream = wanted;
     if (config.enabled || wanted) this.#start();
     else void this.stop();
+  }
+
+  /** The stream on /rosout, where one is desired. */
+  get watched(): WatchedStream[] {
+    if (!this.#desired) return [];
+    return [{ source: ROSOUT, type: LOG_TYPE, view: this.#stream ? (this.#tap?.view ?? null) : null }];
   }
 
   async stop(): Promise<void> {
@@ -116,6 +127,10 @@ export class LogCollector {
     };
     const isKept = this.#config.enabled && level >= SEVERITY[this.#config.min_level];
     if (isKept) this.#deps.sink.append(point);
+    else if (this.#stream && message.cdr.byteLength > this.#stream.max_message_bytes) {
+      this.#deps.sink.countDrop(ROSOUT, DropReason.tooLarge, 1, message.cdr.byteLength);
+      return;
+    }
     this.#sampler?.offer({ point, isKept }, message.atMs);
   }
 }

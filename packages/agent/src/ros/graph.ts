@@ -142,7 +142,27 @@ export interface SubscribeRequest {
 export interface Subscription {
   /** Full name of the topic's only publishing node, or null. Cheap: cached by the implementation. */
   publisher(): string | null;
+  /** Who publishes the topic, as of the last look. Cheap as well. */
+  sight(): TopicSight;
   close(): Promise<void>;
+}
+
+/** What a subscription sees of its topic. */
+export interface TopicSight {
+  /** Publishers of the subscription's type. */
+  readonly publishers: number;
+  /**
+   * Those among them that offer less than the subscription asks, which DDS connects not at all. The subscription follows
+   * what it sees of them, so they are heard again soon; publishers that differ in what no graph shows (a DDS partition,
+   * security, a data representation) are not among them.
+   */
+  readonly unheard: number;
+  /** Types of the topic's other publishers, sorted: those can't be heard. */
+  readonly otherTypes: readonly string[];
+  /** What it asks of the publishers. */
+  readonly qos: { readonly reliable: boolean; readonly transientLocal: boolean };
+  /** Why nothing can be received at the moment, in the graph's words; null where nothing stands in the way. */
+  readonly problem: string | null;
 }
 
 export interface TopicInfo {

@@ -105,6 +105,17 @@ export class Spool {
     this.#schedule(COMMIT_INTERVAL_MS);
   }
 
+  /** Everything ever dropped, by source and reason, what is not on disk yet included; empty where the file can't be read. */
+  drops(): DropCount[] {
+    const total = new Map<string, DropCount>();
+    for (const drop of [...this.#storedDrops(), ...this.#drops.values()]) {
+      const key = `${drop.reason} ${drop.source}`;
+      const known = total.get(key) ?? { ...drop, rows: 0, bytes: 0 };
+      total.set(key, { ...known, rows: known.rows + drop.rows, bytes: known.bytes + drop.bytes });
+    }
+    return [...total.values()];
+  }
+
   /** Connects the sending side (null: none) and lets it fill its windows. */
   setOutlet(outlet: BatchOutlet | null): void {
     this.#outlet = outlet;
@@ -245,6 +256,15 @@ export class Spool {
   #open(): void {
     this.#store = this.#options.open();
     this.#acked = {};
+  }
+
+  #storedDrops(): DropCount[] {
+    try {
+      return this.#store.drops();
+    } catch {
+      // The next commit finds out what is wrong, and says it.
+      return [];
+    }
   }
 
   #boundBuffer(): void {

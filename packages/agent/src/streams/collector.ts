@@ -5,6 +5,7 @@ import type { RosGraph } from '../ros/graph.js';
 import { DropReason, type PointSample, type Sample } from '../spool/rows.js';
 import type { LoopWatch } from './loop-watch.js';
 import { PacedSampler } from './paced-sampler.js';
+import type { TapView } from './stream-state.js';
 import { type Drain, Tap } from './tap.js';
 
 /** Subscriptions are drained at least this often, so that a stamp is exact to 50 ms. */
@@ -34,11 +35,13 @@ export class Collector {
   readonly #stream: DesiredStream;
   readonly #tap: Tap;
   readonly #sampler: PacedSampler<PointSample>;
+  #bytesMax = 0;
 
   constructor(stream: DesiredStream, deps: CollectorDeps) {
     this.#deps = deps;
     this.#stream = stream;
     const { hz } = stream;
+    this.bound(stream.max_message_bytes);
     const drainHz = Math.max(hz, DRAIN_HZ_MIN);
     const { monotonicNow, sink } = deps;
     this.#sampler = new PacedSampler({ hz, drainHz, monotonicNow, keep: (point) => sink.append(point) });
@@ -52,6 +55,15 @@ export class Collector {
     });
   }
 
+  get view(): TapView {
+    return this.#tap.view;
+  }
+
+  /** Messages larger than this are dropped from now on, and counted. */
+  bound(messageBytesMax: number): void {
+    this.#bytesMax = Math.min(messageBytesMax, STREAM_MESSAGE_BYTES_MAX);
+  }
+
   start(): void {
     this.#tap.start();
   }
@@ -62,10 +74,9 @@ export class Collector {
   }
 
   #sample({ messages, schema, publisher }: Drain): void {
-    const { source, type, max_message_bytes } = this.#stream;
-    const bytesMax = Math.min(max_message_bytes, STREAM_MESSAGE_BYTES_MAX);
+    const { source, type } = this.#stream;
     for (const { cdr, atMs, wallMs } of messages) {
-      if (cdr.byteLength > bytesMax) {
+      if (cdr.byteLength > this.#bytesMax) {
         this.#deps.sink.countDrop(source, DropReason.tooLarge, 1, cdr.byteLength);
         continue;
       }

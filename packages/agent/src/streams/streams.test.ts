@@ -112,6 +112,22 @@ describe('applying', () => {
     expect(streams.sources).toEqual(['/a', '/c']);
   });
 
+  it('takes another size bound without a new subscription', async () => {
+    const { streams, peer, drops, points, until } = await setUp();
+    const text = stream({ source: '/text', type: 'std_msgs/msg/String' });
+    streams.apply([text]);
+    const publisher = await peer.advertise({ topic: '/text', type: 'std_msgs/msg/String' });
+    await publisher.matched();
+    await publisher.publish({ data: 'x'.repeat(200) });
+    await until(() => points('/text').length === 1);
+    const since = streams.watched[0]?.view?.firstWallMs;
+    streams.apply([{ ...text, max_message_bytes: 100 }]);
+    await publisher.publish({ data: 'x'.repeat(200) });
+    await until(() => drops.length === 1);
+    expect(points('/text')).toHaveLength(1);
+    expect(streams.watched[0]?.view).toMatchObject({ received: 2, firstWallMs: since });
+  });
+
   it('ends in the last wanted state, however fast the wishes change', async () => {
     const { streams, peer, points, until } = await setUp();
     for (let hz = 1; hz <= 50; hz += 1) streams.apply(hz % 3 === 0 ? [] : [stream({ hz })]);

@@ -1,5 +1,6 @@
 import type { DesiredStream } from '@drover/shared/link/desired';
 import { Collector, type CollectorDeps } from './collector.js';
+import type { WatchedStream } from './stream-reporter.js';
 
 interface Running {
   readonly stream: DesiredStream;
@@ -13,6 +14,7 @@ interface Running {
 export class Streams {
   readonly #deps: CollectorDeps;
   readonly #running = new Map<string, Running>();
+  #desired: readonly DesiredStream[] = [];
   /** Collectors that are being stopped, by source: the next one of the source waits for them. */
   readonly #stopping = new Map<string, Promise<void>>();
 
@@ -25,16 +27,29 @@ export class Streams {
     return [...this.#running.keys()];
   }
 
+  /** Every desired stream, the disabled ones too. */
+  get watched(): WatchedStream[] {
+    return this.#desired.map(({ source, type }) => ({
+      source,
+      type,
+      view: this.#running.get(source)?.collector.view ?? null,
+    }));
+  }
+
   apply(desired: readonly DesiredStream[]): void {
+    this.#desired = desired;
     const wanted = new Map(desired.filter((stream) => stream.enabled).map((stream) => [stream.source, stream]));
-    for (const [source, { stream }] of this.#running) {
+    for (const [source, { stream, collector }] of this.#running) {
       const next = wanted.get(source);
       if (!next || !isSame(stream, next)) this.#stop(source);
+      // Not worth a new subscription, which would miss what comes meanwhile.
+      else collector.bound(next.max_message_bytes);
     }
     for (const [source, stream] of wanted) if (!this.#running.has(source)) this.#start(stream);
   }
 
   async stop(): Promise<void> {
+    this.#desired = [];
     for (const source of [...this.#running.keys()]) this.#stop(source);
     await Promise.all(this.#stopping.values());
   }
@@ -66,5 +81,5 @@ export class Streams {
 }
 
 function isSame(a: DesiredStream, b: DesiredStream): boolean {
-  return a.type === b.type && a.hz === b.hz && a.max_message_bytes === b.max_message_bytes;
+  return a.type === b.type && a.hz === b.hz;
 }

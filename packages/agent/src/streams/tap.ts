@@ -2,6 +2,7 @@ import type { MessageSchema } from '@drover/shared/ros/definitions';
 import type { Logger } from 'pino';
 import { GraphStoppedError, type RosGraph, type Subscription, UnknownTypeError } from '../ros/graph.js';
 import type { LoopWatch } from './loop-watch.js';
+import type { TapView } from './stream-state.js';
 
 /** A type the graph doesn't know, or a subscription that failed, is tried again this often. */
 export const TAP_RETRY_MS = 5_000;
@@ -51,6 +52,10 @@ export class Tap {
   #lastDrainMs = Number.NEGATIVE_INFINITY;
   #retry: NodeJS.Timeout | null = null;
   #lastProblem = '';
+  #failure: Error | null = null;
+  #count = 0;
+  #firstWallMs: number | null = null;
+  #lastWallMs: number | null = null;
   #stopped = false;
   #working: Promise<void> | null = null;
 
@@ -61,6 +66,17 @@ export class Tap {
 
   start(): void {
     this.#working ??= this.#open();
+  }
+
+  /** What it does now, and what it has received since it subscribed. */
+  get view(): TapView {
+    return {
+      failure: this.#failure,
+      sight: this.#subscription?.sight() ?? null,
+      received: this.#count,
+      firstWallMs: this.#firstWallMs,
+      lastWallMs: this.#lastWallMs,
+    };
   }
 
   /** Ends the subscription; nothing is handed over any more once it is called. */
@@ -85,6 +101,7 @@ export class Tap {
         ignoreHistory,
         onMessage: (cdr) => this.#received(cdr),
       });
+      this.#failure = null;
       if (this.#lastProblem !== '') this.#log.info('topic subscribed after all');
       this.#lastProblem = '';
     } catch (error) {
@@ -94,7 +111,8 @@ export class Tap {
   }
 
   #tryAgain(error: unknown): void {
-    const problem = error instanceof Error ? error.message : String(error);
+    this.#failure = error instanceof Error ? error : new Error(String(error));
+    const problem = this.#failure.message;
     // Said once, not every five seconds.
     if (problem !== this.#lastProblem) {
       const level = error instanceof UnknownTypeError ? 'info' : 'warn';
@@ -138,6 +156,9 @@ export class Tap {
       const agoMs = ((drained.length - 1 - index) / drained.length) * (nowMs - fromMs);
       return { cdr, atMs: nowMs - agoMs, wallMs: wallMs - agoMs };
     });
+    this.#count += messages.length;
+    this.#firstWallMs ??= messages[0]?.wallMs ?? null;
+    this.#lastWallMs = messages.at(-1)?.wallMs ?? this.#lastWallMs;
     try {
       onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null });
     } catch (error) {

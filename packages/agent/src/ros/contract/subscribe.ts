@@ -78,6 +78,29 @@ export function subscribeContract(bench: Bench): void {
       await eventually(() => subscription.publisher() === bench.peer.nodeName);
     });
 
+    it('tells its publishers and what it asks of them', async () => {
+      const topic = bench.fresh('sight');
+      const { subscription } = await bench.subscribe(topic, INT64);
+      const nobody = { publishers: 0, unheard: 0, otherTypes: [], problem: null };
+      expect(subscription.sight()).toMatchObject(nobody);
+      const reliable = await bench.peer.advertise({ topic, type: INT64 });
+      await bench.peer.advertise({ topic, type: INT64, reliability: 'best_effort' });
+      await eventually(() => subscription.sight().publishers === 2 && subscription.sight().unheard === 0);
+      expect(subscription.sight().qos).toEqual({ reliable: false, transientLocal: false });
+      await reliable.close();
+      await eventually(() => subscription.sight().publishers === 1);
+    });
+
+    it('tells the types of the publishers that it can not hear', async () => {
+      const topic = bench.fresh('other_types');
+      const publisher = await bench.peer.advertise({ topic, type: STRING });
+      const { subscription } = await bench.subscribe(topic, INT64);
+      await eventually(() => subscription.sight().otherTypes.length > 0);
+      expect(subscription.sight()).toMatchObject({ publishers: 0, otherTypes: [STRING] });
+      await publisher.close();
+      await eventually(() => subscription.sight().otherTypes.length === 0);
+    });
+
     it('hands a message over although an earlier callback threw', async () => {
       const topic = bench.fresh('throws');
       const publisher = await bench.peer.advertise({ topic, type: INT64 });

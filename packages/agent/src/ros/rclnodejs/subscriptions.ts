@@ -1,9 +1,17 @@
 import type { Definitions } from '../definitions.js';
-import type { SubscribeRequest, Subscription } from '../graph.js';
+import type { SubscribeRequest, Subscription, TopicSight } from '../graph.js';
 import type { TopicEndpoint } from './api.js';
 import type { Connection } from './connection.js';
 import { Overlap } from './overlap.js';
-import { keepsHistory, onlyNode, QOS_WITHOUT_PUBLISHERS, qosFollowing, sameQos, type TopicQos } from './topic-qos.js';
+import {
+  isHeard,
+  keepsHistory,
+  onlyNode,
+  QOS_WITHOUT_PUBLISHERS,
+  qosFollowing,
+  sameQos,
+  type TopicQos,
+} from './topic-qos.js';
 import { TopicReader } from './topic-reader.js';
 import { abortable } from './waiting.js';
 
@@ -34,6 +42,7 @@ export class Subscriptions {
     this.#open.add(subscription);
     return {
       publisher: () => subscription.publisher,
+      sight: () => subscription.sight(),
       close: async () => {
         subscription.close();
         this.#open.delete(subscription);
@@ -65,16 +74,30 @@ class TopicSubscription {
   #overlap: Overlap | undefined;
   /** ROS failed to take from the reader; the next look makes another. */
   #broken = false;
+  #publishers: readonly TopicEndpoint[] = [];
+  #otherTypes: readonly string[] = [];
+  #problem: string | null = null;
   #closed = false;
 
   /** @throws RosError */
   constructor(connection: Connection, request: SubscribeRequest) {
     this.#connection = connection;
     this.#request = request;
-    const publishers = this.#publishers();
+    const publishers = this.#publishersNow();
     this.#reader = this.#makeReader(this.#wantedQos(publishers) ?? QOS_WITHOUT_PUBLISHERS);
     this.#see(publishers);
     this.#drainTimer = setInterval(() => this.#drain(), 1000 / request.drainHz).unref();
+  }
+
+  sight(): TopicSight {
+    const { qos } = this.#reader;
+    return {
+      publishers: this.#publishers.length,
+      unheard: this.#publishers.filter((publisher) => !isHeard(publisher, qos)).length,
+      otherTypes: this.#otherTypes,
+      qos,
+      problem: this.#problem,
+    };
   }
 
   close(): void {
@@ -93,6 +116,7 @@ class TopicSubscription {
       if (!this.#closed) this.#hand(this.#reader, 'new');
     } catch (err) {
       this.#broken = true;
+      this.#problem = wordsOf(err);
       this.#warn(err, 'messages of a topic could not be taken');
     }
   }
@@ -113,19 +137,22 @@ class TopicSubscription {
 
   #look(): void {
     try {
-      const publishers = this.#publishers();
+      const publishers = this.#publishersNow();
       this.#closeOldReader();
       if (this.#broken) this.#replaceReader();
       const wanted = this.#wantedQos(publishers);
       if (wanted && !sameQos(wanted, this.#reader.qos) && !this.#oldReader) this.#changeReader(wanted);
       this.#see(publishers);
+      this.#problem = null;
     } catch (err) {
+      this.#problem = wordsOf(err);
       this.#warn(err, 'the publishers of a topic could not be looked at');
       this.#lookIn(LOOK_MS.usual);
     }
   }
 
   #see(publishers: readonly TopicEndpoint[]): void {
+    this.#publishers = publishers;
     this.publisher = onlyNode(publishers);
     if (this.#mayComeTwice(publishers)) this.#overlap ??= new Overlap();
     else this.#overlap = undefined;
@@ -175,9 +202,12 @@ class TopicSubscription {
   }
 
   /** Those of our type: others of the same topic can't be heard. */
-  #publishers(): TopicEndpoint[] {
+  #publishersNow(): TopicEndpoint[] {
     const { topic, type } = this.#request;
-    return this.#connection.node.getPublishersInfoByTopic(topic).filter(({ topic_type }) => topic_type === type);
+    const all = this.#connection.node.getPublishersInfoByTopic(topic);
+    const others = all.map(({ topic_type }) => topic_type).filter((other) => other !== type);
+    this.#otherTypes = [...new Set(others)].sort();
+    return all.filter(({ topic_type }) => topic_type === type);
   }
 
   #makeReader(qos: TopicQos): TopicReader {
@@ -187,4 +217,8 @@ class TopicSubscription {
   #warn(err: unknown, message: string): void {
     this.#connection.log.warn({ err, topic: this.#request.topic }, message);
   }
+}
+
+function wordsOf(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
 }

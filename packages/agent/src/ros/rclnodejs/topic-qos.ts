@@ -30,6 +30,12 @@ export function keepsHistory({ qos_profile }: TopicEndpoint): boolean {
   return qos_profile.durability === QOS.transientLocal;
 }
 
+/** Whether DDS connects the publisher with a subscription that asks for this. */
+export function isHeard(publisher: TopicEndpoint, { reliable, transientLocal }: TopicQos): boolean {
+  if (reliable && publisher.qos_profile.reliability === QOS.bestEffort) return false;
+  return !transientLocal || keepsHistory(publisher);
+}
+
 export function sameQos(one: TopicQos, other: TopicQos): boolean {
   return one.reliable === other.reliable && one.transientLocal === other.transientLocal;
 }

@@ -131,14 +131,19 @@ export class SimulatedGraph implements RosGraph {
         onFault(`the agent's subscription to ${topic}`, error);
       }
     });
-    const unsubscribe = topics.subscribe(AGENT_NODE, topic, type, following(depth, ignoreHistory), queue.push);
+    const wish = following(depth, ignoreHistory);
+    const unsubscribe = topics.subscribe(AGENT_NODE, topic, type, wish, queue.push);
     const close = () => {
       unsubscribe();
       queue.close();
       this.#closers.delete(close);
     };
     this.#closers.add(close);
-    return { publisher: () => topics.onlyPublisher(topic), close: async () => close() };
+    return {
+      publisher: () => topics.onlyPublisher(topic),
+      sight: () => topics.sightOf(topic, type, wish),
+      close: async () => close(),
+    };
   }
 
   async topics(): Promise<TopicInfo[]> {

@@ -1,5 +1,5 @@
 import type { TopicEndpoint } from '@drover/shared/link/answers';
-import type { TopicInfo } from '../graph.js';
+import type { TopicInfo, TopicSight } from '../graph.js';
 import type { Changes } from './changes.js';
 import { announced, followQos, isCompatible, type Qos } from './qos.js';
 
@@ -56,6 +56,19 @@ export class Topics {
     const nodes = new Set([...(this.#topics.get(topic)?.publishers ?? [])].map((publisher) => publisher.node));
     const [first] = nodes;
     return nodes.size === 1 && first !== undefined ? first : null;
+  }
+
+  sightOf(name: string, type: string, wish: (offers: readonly Qos[]) => Qos): TopicSight {
+    const all = [...(this.#topics.get(name)?.publishers ?? [])];
+    const ofType = all.filter((publisher) => publisher.type === type);
+    const qos = wish(ofType.map((publisher) => publisher.qos));
+    return {
+      publishers: ofType.length,
+      unheard: ofType.filter((publisher) => !isCompatible(publisher.qos, qos)).length,
+      otherTypes: [...new Set(all.map((publisher) => publisher.type))].filter((other) => other !== type).sort(),
+      qos: { reliable: qos.reliability === 'reliable', transientLocal: qos.durability === 'transient_local' },
+      problem: null,
+    };
   }
 
   endpointsOf(name: string): { publishers: TopicEndpoint[]; subscribers: TopicEndpoint[] } {
