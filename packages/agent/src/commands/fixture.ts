@@ -69,9 +69,30 @@ async function newWorld() {
 
 /** A runner on a simulated graph, with a peer on it, and a cloud that listens. */
 export async function setUp(overrides: SetUpOptions = {}) {
-  const dataDir = overrides.dataDir ?? tempDataDir();
   const { graph, peer } = overrides.world ?? (await newWorld());
   const { port, leave } = portOf(graph);
+  const { stop: stopRunner, ...made } = runnerOn(port, overrides);
+  let stopped = false;
+  /** As a kill would: nothing more is written. */
+  const stop = async () => {
+    if (stopped) return;
+    stopped = true;
+    await graph.stop();
+    await stopRunner();
+  };
+  /** The same, but the graph and all that runs on it goes on: `world` of the next setUp. */
+  const crash = async () => {
+    stopped = true;
+    leave();
+    await stopRunner();
+  };
+  onTestFinished(stop);
+  return { ...made, graph, peer, stop, crash };
+}
+
+/** A runner on a graph that others stop, and a cloud that listens. */
+export function runnerOn(graph: RosGraph, overrides: Omit<SetUpOptions, 'world'> = {}) {
+  const dataDir = overrides.dataDir ?? tempDataDir();
   const monotonicNow = () => performance.now();
   const inbox = overrides.inbox ?? openInbox({ dataDir, newId: freshUuid, now: Date.now, monotonicNow, log: silent });
   const clock = new CloudClock(monotonicNow, Date.now);
@@ -79,7 +100,7 @@ export async function setUp(overrides: SetUpOptions = {}) {
   const now = monotonicNow();
   clock.add({ sentMs: now, receivedMs: now, cloudReceivedMs: cloudNow, cloudSentMs: cloudNow });
   const runner = new CommandRunner({
-    graph: port,
+    graph,
     policy: overrides.policy ?? new Policy(NO_RULES),
     inbox,
     clock,
@@ -93,29 +114,16 @@ export async function setUp(overrides: SetUpOptions = {}) {
     if (overrides.acknowledge !== false) queueMicrotask(() => runner.outcomeStored(outcome.uuid));
   });
   if (overrides.connect !== false) runner.opened(ear);
-  let stopped = false;
-  /** As a kill would: nothing more is written. */
   const stop = async () => {
-    if (stopped) return;
-    stopped = true;
-    await graph.stop();
     await runner.stop();
     inbox.close();
   };
-  /** The same, but the graph and all that runs on it goes on: `world` of the next setUp. */
-  const crash = async () => {
-    stopped = true;
-    leave();
-    await runner.stop();
-    inbox.close();
-  };
-  onTestFinished(stop);
   const run = async (overrides: Partial<Command> = {}) => {
     const command = topicCommand(overrides);
     runner.receive(command);
     return await ear.outcome(command.uuid);
   };
-  return { graph, peer, inbox, runner, ear, run, stop, crash, dataDir };
+  return { inbox, runner, ear, run, stop, dataDir };
 }
 
 /** A graph as one run of the agent has it: what that waits for ends when it leaves, and the graph goes on. */

@@ -40,7 +40,7 @@ function single(element: ElementLayout): fc.Arbitrary<RosValue> {
     case 'wstring':
       return fc
         .string({ unit: 'binary', maxLength: element.lengthMax === null ? 12 : Math.floor(element.lengthMax / 4) })
-        .map((text) => text.replaceAll('\0', ''));
+        .map((text) => (element.kind === 'string' ? text.replaceAll('\0', '') : text));
     default:
       return number(element.kind);
   }

@@ -8,5 +8,3 @@ export class CdrError extends Error {
     super(`${type}: ${reason}`);
   }
 }
-
-export const WIDE_STRINGS = 'it has wide strings (wstring), which are not supported yet';

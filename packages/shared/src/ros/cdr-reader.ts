@@ -1,4 +1,4 @@
-import { CdrError, WIDE_STRINGS } from './cdr-error.js';
+import { CdrError } from './cdr-error.js';
 import {
   type ArrayLayout,
   type ElementLayout,
@@ -22,6 +22,11 @@ const ENCAPSULATIONS: ReadonlyMap<number, { littleEndian: boolean; alignmentMax:
   [0x10, { littleEndian: false, alignmentMax: 4 }],
   [0x11, { littleEndian: true, alignmentMax: 4 }],
 ]);
+
+/** A wide string takes four bytes for each UTF-16 unit in CDR version 1, as ROS's middleware has it; no NUL at its end. */
+const WIDE_UNIT_BYTES = 4;
+/** `String.fromCharCode` takes its units as arguments, of which the stack holds some ten thousands. */
+const UNITS_AT_ONCE = 8192;
 
 const hostIsLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 /** A byte order mark is part of a ROS string like any other character. */
@@ -82,7 +87,7 @@ export class CdrMessageReader {
       case 'string':
         return this.#string();
       case 'wstring':
-        throw new CdrError(this.#type, WIDE_STRINGS);
+        return this.#wideString();
       case 'bool':
         return this.#view.getUint8(this.#take(1, 1)) !== 0;
       default:
@@ -134,6 +139,23 @@ export class CdrMessageReader {
     const start = this.#take(length, 1);
     const end = length > 0 && this.#bytes[this.#offset - 1] === 0 ? this.#offset - 1 : this.#offset;
     return decoder.decode(this.#bytes.subarray(start, end));
+  }
+
+  #wideString(): string {
+    if (this.#alignmentMax !== 8) throw new CdrError(this.#type, 'wide strings in CDR version 2 are not supported');
+    const length = this.#view.getUint32(this.#take(4, 4), this.#littleEndian);
+    const start = this.#take(length * WIDE_UNIT_BYTES, WIDE_UNIT_BYTES);
+    let text = '';
+    for (let first = 0; first < length; first += UNITS_AT_ONCE) {
+      const units = new Uint16Array(Math.min(UNITS_AT_ONCE, length - first));
+      for (let index = 0; index < units.length; index += 1) {
+        const unit = this.#view.getUint32(start + (first + index) * WIDE_UNIT_BYTES, this.#littleEndian);
+        if (unit > 0xffff) throw new CdrError(this.#type, `0x${unit.toString(16)} is no character of a wide string`);
+        units[index] = unit;
+      }
+      text += String.fromCharCode(...units);
+    }
+    return text;
   }
 
   /** Aligns, moves past `size` bytes and returns where they begin. */

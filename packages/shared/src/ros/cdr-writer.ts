@@ -1,4 +1,4 @@
-import { CdrError, WIDE_STRINGS } from './cdr-error.js';
+import { CdrError } from './cdr-error.js';
 import { describeValue } from './describe-value.js';
 import {
   type ArrayLayout,
@@ -96,7 +96,8 @@ export class CdrMessageWriter {
         this.#string(value, element.lengthMax);
         break;
       case 'wstring':
-        throw new CdrError(this.#type, WIDE_STRINGS);
+        this.#wideString(value, element.lengthMax);
+        break;
       case 'bool':
         if (typeof value !== 'boolean') throw this.#misfit('true or false', value);
         this.#reserve(1, 1);
@@ -139,6 +140,21 @@ export class CdrMessageWriter {
     this.#offset += 4 + written;
     this.#bytes[this.#offset] = 0;
     this.#offset += 1;
+  }
+
+  /** Its length in UTF-16 units, then four bytes for each; no NUL at its end, so that it may hold some. */
+  #wideString(value: RosValue | undefined, lengthMax: number | null): void {
+    if (typeof value !== 'string') throw this.#misfit('a string', value);
+    if (lengthMax !== null && value.length > lengthMax) {
+      throw this.#misfit(`a wide string of at most ${lengthMax} characters`, value);
+    }
+    this.#reserve(4 + value.length * 4, 4);
+    this.#view.setUint32(this.#offset, value.length, true);
+    this.#offset += 4;
+    for (let index = 0; index < value.length; index += 1) {
+      this.#view.setUint32(this.#offset, value.charCodeAt(index), true);
+      this.#offset += 4;
+    }
   }
 
   #uint32(value: number): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { CdrError, decodeCdr, encodeCdr, hasWideStrings } from './cdr.js';
+import { CdrError, decodeCdr, encodeCdr } from './cdr.js';
 import { commonDefinitions } from './common.js';
 import { loadInterface, type MessageSchema, parseSchema } from './definitions.js';
 import { NUMBER_ARRAY } from './numbers.js';
@@ -122,10 +122,41 @@ describe('values that are none of the type', () => {
   });
 });
 
-it('says that wide strings are not supported yet', async () => {
-  const schema = await message('test_msgs/msg/WStrings');
-  expect(hasWideStrings(schema)).toBe(true);
-  expect(() => encodeCdr(schema, {})).toThrow(/wide strings/);
-  expect(() => decodeCdr(schema, bytes('00010000'))).toThrow(/wide strings/);
-  expect(hasWideStrings(await message('test_msgs/msg/Strings'))).toBe(false);
+describe('wide strings', () => {
+  it('have their length in UTF-16 units, four bytes a unit and no NUL', () => {
+    const schema = inline('uint8 u\nwstring s\nwstring[<=2] t');
+    const cdr = encodeCdr(schema, { u: 7, s: 'a\u{1f600}', t: ['', 'é\0'] });
+    expect(hex(cdr)).toBe(
+      [
+        ['00010000', '07000000', '03000000', '61000000', '3dd80000', '00de0000'],
+        ['02000000', '00000000', '02000000', 'e9000000', '00000000'],
+      ]
+        .flat()
+        .join(''),
+    );
+    expect(decodeCdr(schema, cdr)).toEqual({ u: 7, s: 'a\u{1f600}', t: ['', 'é\0'] });
+  });
+
+  it('are read big endian, as long as memory holds them, and with half of a pair', () => {
+    expect(decodeCdr(inline('wstring s'), bytes('00000000 00000002 00000061 0000d83d'))).toEqual({ s: 'a\ud83d' });
+    const long = 'wörter'.repeat(50_000);
+    const schema = inline('wstring s');
+    expect(decodeCdr(schema, encodeCdr(schema, { s: long }))).toEqual({ s: long });
+  });
+
+  it.each([
+    ['longer than the message', '00010000 ff000000 61000000', /cut/],
+    ['of units beyond UTF-16', '00010000 01000000 00f60100', /0x1f600 is no character/],
+    ['of CDR version 2', '00070000 01000000 61000000', /version 2/],
+  ])('%s are a CdrError', (_name, cdr, words) => {
+    expect(() => decodeCdr(inline('wstring s'), bytes(cdr))).toThrow(words);
+    expect(() => decodeCdr(inline('wstring s'), bytes(cdr))).toThrow(CdrError);
+  });
+
+  it('keep their bound, in UTF-16 units', () => {
+    const schema = inline('wstring<=2 s');
+    expect(decodeCdr(schema, encodeCdr(schema, { s: '\u{1f600}' }))).toEqual({ s: '\u{1f600}' });
+    expect(() => encodeCdr(schema, { s: 'abc' })).toThrow('s: expected a wide string of at most 2 characters');
+    expect(() => encodeCdr(schema, { s: 5 })).toThrow('s: expected a string, got 5');
+  });
 });

@@ -168,7 +168,7 @@ class Conversion {
     const { kind, lengthMax } = element;
     if (typeof value !== 'string') {
       this.#issue('a string', describeValue(value));
-    } else if (value.includes('\0')) {
+    } else if (kind === 'string' && value.includes('\0')) {
       this.#issue('a string without NUL characters, at which ROS would cut it', describeValue(value));
     } else if (/\p{Surrogate}/u.test(value)) {
       this.#issue('a string of whole Unicode characters', 'half of a surrogate pair');

@@ -14,8 +14,6 @@ export interface StructLayout {
   readonly bytesMin: number;
   /** Structs in the smallest value, itself included. */
   readonly structsMin: number;
-  /** Whether a wide string is somewhere in it. */
-  readonly wide: boolean;
 }
 
 export interface FieldLayout {
@@ -136,18 +134,16 @@ function makeStruct(type: string, name: string, fields: readonly FieldLayout[]):
   if (byName.size < fields.length) throw new DefinitionError(type, `${name} has two fields of one name`);
   let bytesMin = 0;
   let structsMin = 1;
-  let wide = false;
   for (const { element, array } of fields) {
     const count = array === null ? 1 : array.form === 'fixed' ? array.length : 0;
     bytesMin += (array === null || array.form === 'fixed' ? 0 : 4) + count * elementBytesMin(element);
     if (element.kind === 'struct') structsMin += count * element.struct.structsMin;
-    wide ||= element.kind === 'wstring' || (element.kind === 'struct' && element.struct.wide);
   }
   if (bytesMin > MESSAGE_BYTES_MIN_MAX || structsMin > MESSAGE_STRUCTS_MIN_MAX) {
     throw new DefinitionError(type, `even an empty ${name} would take ${bytesMin} bytes in ${structsMin} parts`);
   }
   // An empty struct has one byte in CDR, since IDL knows no empty ones.
-  return { type: name, fields, byName, bytesMin: Math.max(bytesMin, 1), structsMin, wide };
+  return { type: name, fields, byName, bytesMin: Math.max(bytesMin, 1), structsMin };
 }
 
 /** The least CDR bytes of one value, alignment left out. */

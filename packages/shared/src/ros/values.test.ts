@@ -19,6 +19,7 @@ const TYPES = [
   'test_msgs/msg/MultiNested',
   'test_msgs/msg/Nested',
   'test_msgs/msg/Strings',
+  'test_msgs/msg/WStrings',
   'test_msgs/msg/Defaults',
   'test_msgs/msg/Constants',
   'test_msgs/msg/Builtins',
@@ -61,7 +62,8 @@ describe.each(TYPES)('%s', (type) => {
     );
   });
 
-  it('is read by another implementation as it was written', async () => {
+  // It knows no wide strings: those are held against rclpy’s bytes by the agent’s values.ros.test.ts.
+  it.skipIf(type === 'test_msgs/msg/WStrings')('is read by another implementation as it was written', async () => {
     const schema = await message(type);
     // It takes a dependency for the message where a type has constants only, and has no such field to compare.
     const definitions = schema.definitions.map((definition) => ({

@@ -1,7 +1,7 @@
-import { decodeCdr, encodeCdr, hasWideStrings } from '@drover/shared/ros/cdr';
+import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
 import type { RosMessage } from '@drover/shared/ros/values';
 import type { Definitions } from '../definitions.js';
-import { type CallRequest, NotReadyError, RosError, RosTimeoutError } from '../graph.js';
+import { type CallRequest, NotReadyError, RosTimeoutError } from '../graph.js';
 import type { RclClient } from './api.js';
 import { type CdrService, cdrService, Unread } from './cdr-types.js';
 import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
@@ -52,9 +52,6 @@ export class ServiceClients {
   async #call(request: CallRequest, signal: AbortSignal): Promise<RosMessage> {
     const { service: name, type, readyTimeoutMs, timeoutMs } = request;
     const definition = await abortable(signal, this.#definitions.getOf('srv', type));
-    // Found out before anything is done, not when the answer can't be read.
-    if (hasWideStrings(definition.response))
-      throw new RosError(`${type} answers with wide strings, which can't be read`);
     const cdr = orRosError(name, () => encodeCdr(definition.request, request.request));
     const key = `${type} ${name}`;
     const kept = this.#kept.get(key, () => this.#make(name, type));

@@ -1,4 +1,4 @@
-import { decodeCdr, encodeCdr, hasWideStrings } from '@drover/shared/ros/cdr';
+import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { Definitions } from '../definitions.js';
 import {
@@ -7,7 +7,6 @@ import {
   type GoalRequest,
   NotReadyError,
   type ResumeGoalRequest,
-  RosError,
   RosTimeoutError,
 } from '../graph.js';
 import { cancelGoal, followGoal } from './accepted-goal.js';
@@ -78,10 +77,6 @@ export class ActionClients {
     const { action: name, type, readyTimeoutMs } = request;
     const { stopped } = this.#connection;
     const definition = await abortable(stopped, this.#definitions.getOf('action', type));
-    // Found out before the robot moves, not when the result can't be read.
-    if ([definition.result, definition.feedback].some(hasWideStrings)) {
-      throw new RosError(`${type} answers with wide strings, which can't be read`);
-    }
     const key = `${type} ${name}`;
     const kept = this.#kept.get(key, () => this.#make(name, definition));
     kept.goals += 1;

@@ -43,7 +43,8 @@ export class NativeMemory {
   /**
    * Gives back what ROS allocated for the struct's lists and strings. Writing an empty message over it lets go of every
    * list with all in it, as deep as it goes; what is left are the strings outside of lists, which the generated code
-   * frees. (By itself it leaks lists of numbers.)
+   * frees. (By itself it leaks lists of numbers.) Wide strings in a list of fixed length keep their memory: ROS does not
+   * shrink them, and nothing frees them.
    */
   free(struct: Buffer): void {
     const empty = Buffer.alloc(CDR_HEADER.length + this.#bytes);

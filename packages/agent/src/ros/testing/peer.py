@@ -20,6 +20,8 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
+from rclpy.serialization import deserialize_message, serialize_message
+from random_messages import random_messages
 from rosidl_parser.definition import AbstractNestedType, Array, BasicType, NamespacedType
 
 WORDS = {'NaN': math.nan, 'Infinity': math.inf, '-Infinity': -math.inf}
@@ -174,6 +176,23 @@ class Peer:
             if request.get('counter'):
                 setattr(message, request['counter'], index + 1)
             publisher.publish(message)
+
+    async def op_publish_random(self, request):
+        publisher, message_type = self.publishers[request['publisher']]
+        message = random_messages(message_type, request['seed'], 1)[0]
+        publisher.publish(message)
+        return to_json(message)
+
+    async def op_serialize_random(self, request):
+        messages = random_messages(interface(request['type']), request['seed'], request['count'])
+        return [
+            {'message': to_json(message), 'cdr': base64.b64encode(serialize_message(message)).decode()}
+            for message in messages
+        ]
+
+    async def op_deserialize(self, request):
+        message_type = interface(request['type'])
+        return [to_json(deserialize_message(base64.b64decode(cdr), message_type)) for cdr in request['cdrs']]
 
     async def op_close(self, request):
         self.node.destroy_publisher(self.publishers[request['publisher']][0])

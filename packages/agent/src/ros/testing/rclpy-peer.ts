@@ -34,6 +34,13 @@ export interface RclpyPeer extends GraphPeer {
   serveEcho(name: string, type: string): Promise<void>;
   /** An action that answers each goal by feedback and result of the same fields, e.g. test_msgs/action/NestedMessage. */
   serveEchoAction(name: string, type: string): Promise<void>;
+  /** Messages as ROS itself reads them from CDR. */
+  deserialize(type: string, cdrs: readonly Uint8Array[]): Promise<unknown[]>;
+  /** Random messages, each with the CDR that ROS itself writes of it. */
+  serializeRandom(
+    type: string,
+    options: { seed: number; count: number },
+  ): Promise<{ message: unknown; cdr: Uint8Array }[]>;
   /** Ends the process as a crash would (SIGKILL); nobody on the graph is told. */
   kill(): Promise<void>;
 }
@@ -41,6 +48,8 @@ export interface RclpyPeer extends GraphPeer {
 export interface RclpyPublisher extends PeerPublisher {
   /** `counter`: the name of a field that is set to 1, 2, 3, … on the way. */
   repeat(message: unknown, options: { count: number; hz: number; counter?: string }): Promise<void>;
+  /** Publishes a random message and tells it. */
+  publishRandom(seed: number): Promise<unknown>;
 }
 
 export interface RclpyPeerOptions {
@@ -112,6 +121,7 @@ class Process implements RclpyPeer {
       matched: async (count = 1) => void (await this.#ask('matched', { publisher, count })),
       publish: async (message) => void (await this.#ask('publish', { publisher, message })),
       repeat: async (message, repeat) => void (await this.#ask('repeat', { publisher, message, ...repeat })),
+      publishRandom: (seed) => this.#ask('publish_random', { publisher, seed }),
       close: async () => void (await this.#ask('close', { publisher })),
     };
   }
@@ -138,6 +148,16 @@ class Process implements RclpyPeer {
 
   async log(level: PeerLogLevel, text: string): Promise<{ file: string; function: string; line: number }> {
     return (await this.#ask('log', { level, text })) as { file: string; function: string; line: number };
+  }
+
+  async deserialize(type: string, cdrs: readonly Uint8Array[]): Promise<unknown[]> {
+    const encoded = cdrs.map((cdr) => Buffer.from(cdr).toString('base64'));
+    return (await this.#ask('deserialize', { type, cdrs: encoded })) as unknown[];
+  }
+
+  async serializeRandom(type: string, { seed, count }: { seed: number; count: number }) {
+    const made = (await this.#ask('serialize_random', { type, seed, count })) as { message: unknown; cdr: string }[];
+    return made.map(({ message, cdr }) => ({ message, cdr: new Uint8Array(Buffer.from(cdr, 'base64')) }));
   }
 
   async stop(): Promise<void> {
