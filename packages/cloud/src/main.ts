@@ -30,7 +30,15 @@ async function serve(config: Config): Promise<void> {
   const bus = new InProcessBus();
   const registry = new SessionRegistry();
   const metrics = new Metrics({ sessions: () => registry.size });
-  const services = createServices({ store, bus, inboxes: registry, log, now, onCommitted: metrics.committed });
+  const services = createServices({
+    store,
+    bus,
+    inboxes: registry,
+    questions: registry,
+    log,
+    now,
+    onCommitted: metrics.committed,
+  });
   const { writer, deletion, commands, robots, desired, streamReports, keys, tenants } = services;
 
   const first = await tenants.ensureFirst(config.apiKey);

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Bus } from './bus/bus.js';
 import { Commands, type LiveInboxes } from './commands/commands.js';
+import { DryRun } from './commands/dry-run.js';
 import { COMMAND_PURGES } from './commands/purge.js';
 import { commandEndpoints } from './commands/routes.js';
 import { composeChecker } from './compose/content.js';
@@ -14,6 +15,9 @@ import { dataEndpoints } from './data/routes.js';
 import { type Committed, DataWriter } from './data/writer.js';
 import type { Store } from './db/store.js';
 import { DesiredState } from './desired/desired.js';
+import type { RobotQuestions } from './graph/inquiry.js';
+import { RobotGraphs } from './graph/robot-graph.js';
+import { graphEndpoints } from './graph/routes.js';
 import type { Endpoint } from './http/endpoint.js';
 import { Keys } from './keys/keys.js';
 import { Logs } from './logs/logs.js';
@@ -35,6 +39,8 @@ export interface ServiceOptions {
   readonly now: () => number;
   /** Where robots' sessions are. */
   readonly inboxes: LiveInboxes;
+  /** Where robots can be asked something. */
+  readonly questions: RobotQuestions;
   readonly onCommitted?: (committed: Committed) => void;
 }
 
@@ -48,12 +54,14 @@ export function createServices(options: ServiceOptions) {
   const composeFiles = new ComposeFiles({ store, check: composeChecker(), now });
   const robots = new Robots({ store, bus, now, onDeleted: () => deletion.wake() });
   const commands = new Commands({ store, bus, inboxes: options.inboxes, log, now });
+  const dryRun = new DryRun({ robots, questions: options.questions });
   return {
     keys,
     tenants: new Tenants({ store, keys, now }),
     robots,
     commands,
-    commandEndpoints: commandEndpoints({ commands, robots, store, now }),
+    commandEndpoints: commandEndpoints({ commands, dryRun, robots, store, now }),
+    graphs: new RobotGraphs(options.questions),
     deletion,
     desired,
     streams: new Streams({ store, desired, now }),
@@ -73,6 +81,7 @@ export function endpointsOf(services: Services): Endpoint[] {
   return [
     ...robotEndpoints(robots),
     ...services.commandEndpoints,
+    ...graphEndpoints(robots, services.graphs),
     ...vitalEndpoints(robots, services.vitals),
     ...logEndpoints(robots, services.logs),
     ...dataEndpoints(robots, services.points),

@@ -1,6 +1,7 @@
 import {
   type CreateCommandBody,
   command,
+  commandCheck,
   commandOutcome,
   createCommandBody,
   createdCommand,
@@ -19,6 +20,7 @@ import { type Endpoint, endpoint } from '../http/endpoint.js';
 import { checkIdempotencyKey, IDEMPOTENCY_HEADER, once } from '../http/idempotency.js';
 import type { RobotRef, Robots } from '../robots/robots.js';
 import { type CommandRequest, type Commands, WAITING_MAX } from './commands.js';
+import type { DryRun } from './dry-run.js';
 import { shownCommand, shownOutcome, shownPage, shownRobotCommand } from './shown.js';
 import * as commandStore from './store.js';
 
@@ -31,11 +33,12 @@ const INTERFACE_KIND = { topic: 'msg', service: 'srv', action_send_goal: 'action
 
 export function commandEndpoints(deps: {
   commands: Commands;
+  dryRun: DryRun;
   robots: Robots;
   store: Store;
   now: () => number;
 }): Endpoint[] {
-  const { commands, robots, store, now } = deps;
+  const { commands, dryRun, robots, store, now } = deps;
 
   async function createOrRefuse(tx: Tx, robot: RobotRef, request: CommandRequest) {
     const created = await commands.create(tx, robot, request);
@@ -106,6 +109,25 @@ export function commandEndpoints(deps: {
         // Also after a replay: should the first request have died between its commit and its announcement, this one makes up for it.
         if (made.response.waits) commands.announce(robot.key);
         return { status: made.replayed ? 200 : 201, body: { uuid: made.response.uuid } };
+      },
+    }),
+    endpoint({
+      method: 'post',
+      path: '/robots/{id}/commands/check',
+      operationId: 'checkCommand',
+      tag,
+      summary: 'Try a command without sending it',
+      description:
+        'The body of a command; nothing is sent, stored or changed. Says of each thing that a command meets on its ' +
+        'way whether it is ready for it now, also while the robot is offline. An idempotency-key is ignored.',
+      scope: 'commands:write',
+      body: createCommandBody,
+      answers: { 200: { description: 'What was found', schema: commandCheck } },
+      errors: ['robot_not_found', 'rate_limited'],
+      handle: async ({ caller, params, body }) => {
+        const request = checked(body);
+        const robot = await robots.find(caller.tenantKey, params.id);
+        return { status: 200, body: await dryRun.check(robot, request) };
       },
     }),
     endpoint({

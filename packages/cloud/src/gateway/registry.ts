@@ -1,8 +1,15 @@
+import type { Answer, Question } from '@drover/shared/link/query';
+import { NoAnswerError } from '../graph/no-answer.js';
 import type { RobotSession } from './session.js';
+
+/** Questions that wait for answers of all robots together; one more is refused. */
+export const QUESTIONS_MAX = 500;
 
 /** The sessions this gateway holds, at most one a robot. */
 export class SessionRegistry {
   readonly #byRobot = new Map<number, RobotSession>();
+
+  #questions = 0;
 
   get size(): number {
     return this.#byRobot.size;
@@ -28,6 +35,21 @@ export class SessionRegistry {
     if (this.#byRobot.get(session.robot.key) !== session) return false;
     this.#byRobot.delete(session.robot.key);
     return true;
+  }
+
+  /** Asks the robot's session. @throws NoAnswerError */
+  async ask(robotKey: number, question: Question): Promise<Answer> {
+    const session = this.#byRobot.get(robotKey);
+    if (!session) throw new NoAnswerError('offline', 'it is offline');
+    if (this.#questions >= QUESTIONS_MAX) {
+      throw new NoAnswerError('busy', `${QUESTIONS_MAX} questions wait for the answers of robots already`);
+    }
+    this.#questions += 1;
+    try {
+      return await session.ask(question);
+    } finally {
+      this.#questions -= 1;
+    }
   }
 
   /** The inbox that the robot's session speaks for; undefined where it has none here. */

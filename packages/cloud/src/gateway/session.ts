@@ -4,13 +4,17 @@ import type { Command, CommandFeedback, CommandOutcome, CommandTaken } from '@dr
 import type { Desired } from '@drover/shared/link/desired';
 import type { Hello } from '@drover/shared/link/hello';
 import { CloseCode, HELLO_TIMEOUT_MS, LINK_VERSION, LINK_VERSION_OLDEST } from '@drover/shared/link/protocol';
+import type { Answer, Question } from '@drover/shared/link/query';
 import type { StreamReport } from '@drover/shared/link/stream-status';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
 import { stampsOf } from '../data/stamp.js';
+import { NoAnswerError } from '../graph/no-answer.js';
 import type { RobotRef } from '../robots/robots.js';
 import type { Connection, Ending } from './connection.js';
 import { endingOf } from './failure.js';
+import { OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
 
 /** A command as the store has it, ready for the wire but for the life that is left. */
 export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
@@ -84,8 +88,10 @@ export class RobotSession {
   /** Commands, and cancels, written on this connection and not ended: none is written to it twice. */
   readonly #written = new Set<string>();
   readonly #cancelled = new Set<string>();
+  readonly #questions: OpenQuestions;
   #state: 'greeting' | 'admitted' | 'open' | 'ended' = 'greeting';
   #inboxId: string | undefined;
+  #linkVersion = 0;
   #desiredRevision = -1;
   #desiredLoop = new Coalesced(() => this.#sendDesired());
   #deliveryLoop = new Coalesced(() => this.#deliver());
@@ -99,6 +105,7 @@ export class RobotSession {
   constructor(robot: RobotRef, connection: SessionConnection, ports: SessionPorts) {
     this.robot = robot;
     this.#connection = connection;
+    this.#questions = new OpenQuestions({ send: (query) => connection.send(query), newId: uuidv7 });
     this.#ports = ports;
     this.#log = ports.log.child({ robot: robot.id });
     const helloTimeoutMs = ports.helloTimeoutMs ?? HELLO_TIMEOUT_MS;
@@ -135,10 +142,20 @@ export class RobotSession {
     if (this.#state === 'open') this.#attempt(this.#deliveryLoop.run());
   }
 
+  /** What the robot answers. @throws NoAnswerError */
+  async ask(question: Question): Promise<Answer> {
+    if (this.#state !== 'open' || this.#hasEnded()) throw new NoAnswerError('offline', 'it is offline');
+    if (this.#linkVersion < QUESTIONS_SINCE_VERSION) {
+      throw new NoAnswerError('too_old', 'its agent is too old to be asked; it takes an update');
+    }
+    return await this.#questions.ask(question);
+  }
+
   ended(ending: Ending): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     clearTimeout(this.#helloTimer);
+    this.#questions.end();
     this.#ports.gone(this, ending);
   }
 
@@ -175,7 +192,7 @@ export class RobotSession {
         this.#ports.streams.reported(this.robot, message.streams, this.#clockOffsetMs, this.#ports.now());
         break;
       case 'answer':
-        this.#log.debug({ kind: message.kind }, 'nobody listens to this yet');
+        if (!this.#questions.answered(message)) this.#log.debug('an answer that nobody waits for (any more)');
         break;
       default:
         message satisfies never;
@@ -193,6 +210,7 @@ export class RobotSession {
     }
     this.#state = 'admitted';
     this.#inboxId = hello.inbox.id;
+    this.#linkVersion = hello.link_version;
     this.#clockOffsetMs = this.#ports.now() - hello.robot_now_ms;
     this.#ports.admit(this);
     await this.#ports.robots.sessionStarted(this.robot.key, hello.agent_version);

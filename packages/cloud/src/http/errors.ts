@@ -42,7 +42,9 @@ export function errorHandler(log: Logger): ErrorRequestHandler {
     const known = asApiError(error);
     const status = STATUS_OF[known.code];
     if (status >= 500) {
-      log.error({ err: known.cause ?? known, request_id: requestIdOf(response), path: request.path }, known.message);
+      // What a rule itself calls unavailable (a robot that is offline) is no fault of ours.
+      const level = known === error ? 'info' : 'error';
+      log[level]({ err: known.cause ?? known, request_id: requestIdOf(response), path: request.path }, known.message);
     }
     if (known.retryAfterS !== undefined) response.setHeader('retry-after', String(known.retryAfterS));
     const body: ErrorBody = {

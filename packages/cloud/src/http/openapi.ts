@@ -18,7 +18,7 @@ const ERROR_WORDS: Readonly<Record<number, string>> = {
   415: 'The body is not declared as JSON',
   429: 'Too much at once',
   500: 'Our fault',
-  503: 'The store can not be used at the moment',
+  503: 'The store can not be used, or the robot can not be asked, at the moment',
 };
 
 export type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;

@@ -8,6 +8,8 @@ import { pino } from 'pino';
 import { InProcessBus } from '../bus/in-process.js';
 import type { LiveInboxes } from '../commands/commands.js';
 import { openStore } from '../db/store.js';
+import type { RobotQuestions } from '../graph/inquiry.js';
+import { NoAnswerError } from '../graph/no-answer.js';
 import { createApp } from '../http/app.js';
 import type { Endpoint } from '../http/endpoint.js';
 import { createServices, endpointsOf } from '../services.js';
@@ -28,9 +30,16 @@ export interface TestAnswer {
 
 export type TestCloud = Awaited<ReturnType<typeof startTestCloud>>;
 
+/** No robot is connected. */
+const NOBODY: RobotQuestions = {
+  ask: async () => {
+    throw new NoAnswerError('offline', 'it is offline');
+  },
+};
+
 /** A running cloud with one tenant, whose key its requests carry. */
 export async function startTestCloud(
-  options: { dataDir?: string; moreEndpoints?: Endpoint[]; inboxes?: LiveInboxes } = {},
+  options: { dataDir?: string; moreEndpoints?: Endpoint[]; inboxes?: LiveInboxes; questions?: RobotQuestions } = {},
 ) {
   const temp = options.dataDir === undefined ? tempDir() : undefined;
   const dataDir = options.dataDir ?? temp?.path ?? '';
@@ -39,7 +48,14 @@ export async function startTestCloud(
   const log = pino({ level: 'silent' });
   const store = openStore({ dataDir, nowMs: now() });
   const bus = new InProcessBus();
-  const services = createServices({ store, bus, inboxes: options.inboxes ?? { inboxOf: () => undefined }, log, now });
+  const services = createServices({
+    store,
+    bus,
+    inboxes: options.inboxes ?? { inboxOf: () => undefined },
+    questions: options.questions ?? NOBODY,
+    log,
+    now,
+  });
   const first = await services.tenants.ensureFirst('test-key-of-the-first-tenant');
   const key = first?.secret ?? 'test-key-of-the-first-tenant';
   const app = createApp({

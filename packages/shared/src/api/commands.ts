@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { robotCheckName } from '../link/answers.js';
 import { agentErrorCode, commandInterface } from '../link/command.js';
 import { jsonObject, pageParameters, timestamp } from './fields.js';
 
@@ -42,6 +43,19 @@ export const createCommandBody = z
 export type CreateCommandBody = z.infer<typeof createCommandBody>;
 
 export const createdCommand = z.strictObject({ uuid: z.uuid() }).meta({ id: 'CreatedCommand' });
+
+/** What a dry run looks at: that the command can be delivered, then what the robot sees of it. */
+export const commandCheckName = z.enum(['robot_provisioned', 'robot_online', ...robotCheckName.options]);
+
+export const commandCheck = z
+  .strictObject({
+    ok: z.boolean().meta({ description: 'whether every check is' }),
+    checks: z.array(
+      z.strictObject({ name: commandCheckName, ok: z.boolean(), message: z.string() }).meta({ id: 'Check' }),
+    ),
+  })
+  .meta({ id: 'CommandCheck' });
+export type CommandCheck = z.infer<typeof commandCheck>;
 
 const commandFields = {
   uuid: z.uuid(),
