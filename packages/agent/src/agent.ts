@@ -17,6 +17,7 @@ import { Policy } from './policy/policy.js';
 import { openInbox, openSpool } from './spool/open.js';
 import { Uploader } from './spool/uploader.js';
 import { LoopWatch } from './streams/loop-watch.js';
+import { maxAges } from './streams/max-ages.js';
 import { StreamReporter } from './streams/stream-reporter.js';
 import { Streams } from './streams/streams.js';
 import { systemLoadMeter } from './vitals/system-load.js';
@@ -51,6 +52,7 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
   const vitals = new Vitals({ ...collecting, batteryTopic, measure: systemLoadMeter(dataDir) });
   const compose = new ComposeAssignment(log);
   const apply = (wanted: Desired) => {
+    spool.setMaxAges(maxAges(wanted));
     streams.apply(wanted.streams.filter((stream) => !isLogStream(stream)));
     logs.apply(wanted.logs, wanted.streams.find(isLogStream) ?? null);
     vitals.apply(wanted.vitals);

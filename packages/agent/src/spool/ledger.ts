@@ -121,8 +121,15 @@ export class SourceLedger {
     this.#oldestHints.set(sourceId, id);
   }
 
-  #sourceId(name: string): number {
+  /** Undefined where nothing of that name was ever held. */
+  idOf(name: string): number | undefined {
     for (const source of this.#sources.values()) if (source.name === name) return source.id;
+    return undefined;
+  }
+
+  #sourceId(name: string): number {
+    const known = this.idOf(name);
+    if (known !== undefined) return known;
     const id = Number(this.#sql.insertSource.run(name).lastInsertRowid);
     this.#sources.set(id, { id, name, rows: 0, bytes: 0 });
     return id;

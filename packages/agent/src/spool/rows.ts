@@ -38,6 +38,8 @@ export const DropReason = {
   diskRefused: 'disk_refused',
   /** The message was over the stream's size bound. */
   tooLarge: 'too_large',
+  /** It waited for longer than its stream lets its data wait. */
+  tooOld: 'too_old',
   /** An old copy of the spool came back: what the cloud may already hold was not sent again. */
   spoolRestored: 'spool_restored',
 } as const;

@@ -230,7 +230,7 @@ describe('a disk that refuses', () => {
     const pages = Number(opened.db.pragma('page_count', { simple: true }));
     opened.db.pragma(`max_page_count = ${pages + 2}`);
     const monotonicNow = () => performance.now();
-    const common = { newId: freshUuid, monotonicNow, log: silent };
+    const common = { newId: freshUuid, now: Date.now, monotonicNow, log: silent };
     const spool = new Spool({ ...common, open: () => store, setAside: () => {}, bytesMax: 1e9 });
     const uploader = new Uploader({ spool, clockOffset: () => null, monotonicNow, log: silent });
     onTestFinished(() => {

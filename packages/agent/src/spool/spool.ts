@@ -1,8 +1,9 @@
 import type { Lane } from '@drover/shared/link/fields';
 import type { Logger } from 'pino';
 import { isCorrupt } from '../disk/store-file.js';
+import { AgeMarks } from './age-marks.js';
 import { type DropReason, DropReason as Reason, type Sample, sampleBytes, sourceOf } from './rows.js';
-import type { BatchRecord, DropCount, SpoolStore } from './store.js';
+import type { AgeBound, BatchRecord, DropCount, SpoolStore } from './store.js';
 
 /** Samples wait in memory at most this long for their commit: with it, what a kill -9 can lose. */
 export const COMMIT_INTERVAL_MS = 200;
@@ -33,6 +34,8 @@ export interface SpoolOptions {
   readonly setAside: (why: string, detail: string) => void;
   readonly bytesMax: number;
   readonly newId: () => string;
+  /** The robot's wall clock. */
+  readonly now: () => number;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
   readonly log: Logger;
@@ -54,6 +57,8 @@ export class Spool {
   #bufferBytes = 0;
   #drops = new Map<string, DropCount>();
   #acked: Partial<Record<Lane, number>> = {};
+  #maxAges: ReadonlyMap<string, number> = new Map();
+  readonly #ageMarks = new AgeMarks();
   #timer: NodeJS.Timeout | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
   #lastErrorLogMs = Number.NEGATIVE_INFINITY;
@@ -64,6 +69,7 @@ export class Spool {
   constructor(options: SpoolOptions) {
     this.#options = options;
     this.#store = options.open();
+    this.#ageMarks.mark(this.#store.nextId, options.monotonicNow());
   }
 
   get id(): string {
@@ -103,6 +109,14 @@ export class Spool {
     const known = this.#drops.get(key) ?? { source, reason, rows: 0, bytes: 0 };
     this.#drops.set(key, { ...known, rows: known.rows + rows, bytes: known.bytes + bytes });
     this.#schedule(COMMIT_INTERVAL_MS);
+  }
+
+  /**
+   * What has waited here for longer (milliseconds, by source) is dropped with the next commit, before it can be sent. How long
+   * is told by the monotonic clock; for what was here before a restart, by the robot's clock.
+   */
+  setMaxAges(maxAges: ReadonlyMap<string, number>): void {
+    this.#maxAges = maxAges;
   }
 
   /** Everything ever dropped, by source and reason, what is not on disk yet included; empty where the file can't be read. */
@@ -200,10 +214,12 @@ export class Spool {
         samples,
         drops,
         acked,
+        tooOld: this.#tooOld(),
         liveFromId: outlet?.liveFromId() ?? 0,
         mayForm: (lane, unacked) => outlet?.mayForm(lane, unacked) ?? false,
         bytesMax: this.#options.bytesMax,
       });
+      this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
       this.#buffer = [];
       this.#bufferBytes = 0;
       this.#drops = new Map();
@@ -214,6 +230,16 @@ export class Spool {
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  #tooOld(): AgeBound[] {
+    const { monotonicNow, now } = this.#options;
+    const nowMs = monotonicNow();
+    return [...this.#maxAges].map(([source, ageMs]) => ({
+      source,
+      beforeId: this.#ageMarks.idBefore(ageMs, nowMs),
+      beforeStampMs: now() - ageMs,
+    }));
   }
 
   #failed(error: unknown): void {

@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3';
 import type { StoreFile } from '../disk/store-file.js';
 import { SourceLedger } from './ledger.js';
 import { DropReason, type Sample, storedBytes } from './rows.js';
+import { vitalBody, vitalRow } from './vital-body.js';
 
 /** A batch holds about this many bytes of rows; one bigger message travels alone. */
 export const BATCH_BYTES_MAX = 256 * 1024;
@@ -28,12 +29,22 @@ export interface DropCount {
   readonly bytes: number;
 }
 
+/** Rows of a source that have waited too long. */
+export interface AgeBound {
+  readonly source: string;
+  /** Rows below this id have. */
+  readonly beforeId: number;
+  /** Of rows that were there when the file was opened: those stamped before this by the robot's clock. */
+  readonly beforeStampMs: number;
+}
+
 /** What one transaction does, in this order. */
 export interface SpoolWork {
   /** Highest acknowledged sequence per lane. */
   readonly acked: Partial<Record<Lane, number>>;
   readonly samples: readonly Sample[];
   readonly drops: readonly DropCount[];
+  readonly tooOld?: readonly AgeBound[];
   /** Rows below this id go in the backfill lane, the others live. */
   readonly liveFromId: number;
   /** Whether a lane may have one more batch, given those it has unacknowledged. */
@@ -56,6 +67,8 @@ export class SpoolStore {
   #openedBeforeId: number;
   #unacked: BatchRecord[] = [];
   #lastSeq: Record<Lane, number> = { live: 0, backfill: 0 };
+  /** By source: no row that could be too old has a smaller id, so that each is looked at about once. */
+  readonly #ageHints = new Map<string, number>();
   readonly #sql;
 
   constructor(file: StoreFile) {
@@ -125,6 +138,7 @@ export class SpoolStore {
         for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, work.acked[lane] ?? 0);
         for (const sample of work.samples) this.#insert(sample);
         for (const drop of work.drops) this.#countDrop(drop);
+        for (const bound of work.tooOld ?? []) this.#dropTooOld(bound);
         this.#dropOver(work.bytesMax);
         const formed = [
           ...this.#form('live', work.liveFromId, this.#nextId, work),
@@ -221,6 +235,33 @@ export class SpoolStore {
     this.#sql.countDrop.run(drop.source, drop.reason, drop.rows, drop.bytes);
   }
 
+  /** Drops what has waited too long, never what has a sequence; at most DROP_ROWS_MAX rows, the rest next time. */
+  #dropTooOld({ source, beforeId, beforeStampMs }: AgeBound): void {
+    const sourceId = this.#ledger.idOf(source);
+    const end = Math.max(beforeId, this.#openedBeforeId);
+    const from = this.#ageHints.get(source) ?? 0;
+    if (sourceId === undefined || from >= end) return;
+    const victims: { id: number; channel: number; bytes: number }[] = [];
+    let hint = end;
+    for (const row of this.#sql.agedRows.iterate(from, end, sourceId)) {
+      if (victims.length === DROP_ROWS_MAX || (row.id >= beforeId && row.robot_stamp_ms >= beforeStampMs)) {
+        hint = row.id;
+        break;
+      }
+      if (this.#unacked.some((batch) => batch.firstId <= row.id && row.id <= batch.lastId)) continue;
+      victims.push({ id: row.id, channel: row.channel, bytes: storedBytes(row.bytes) });
+    }
+    this.#ageHints.set(source, hint);
+    if (victims.length === 0) return;
+    let bytes = 0;
+    for (const victim of victims) {
+      this.#sql.deleteRange.run(victim.id, victim.id);
+      this.#ledger.add(victim.channel, -1, -victim.bytes);
+      bytes += victim.bytes;
+    }
+    this.#countDrop({ source, reason: DropReason.tooOld, rows: victims.length, bytes });
+  }
+
   /** Drops the oldest rows of whichever source holds most, never one that has a sequence. */
   #dropOver(bytesMax: number): void {
     let rowsLeft = DROP_ROWS_MAX;
@@ -296,23 +337,11 @@ export class SpoolStore {
 
   #reload(): void {
     this.#ledger.reload();
+    this.#ageHints.clear();
     this.#unacked = this.#sql.batches.all();
     for (const { lane, last_seq } of this.#sql.lanes.all()) {
       this.#lastSeq = { ...this.#lastSeq, [lane]: last_seq };
     }
-  }
-}
-
-function vitalBody(sample: Extract<Sample, { kind: 'vital' }>): Uint8Array {
-  const { cpu, ram, disk, battery } = sample;
-  return Buffer.from(JSON.stringify({ cpu, ram, disk, battery }));
-}
-
-function vitalRow(robotStampMs: number, body: Uint8Array): DataRow {
-  try {
-    return { kind: 'vital', robot_stamp_ms: robotStampMs, ...JSON.parse(Buffer.from(body).toString()) };
-  } catch {
-    return { kind: 'gone' };
   }
 }
 
@@ -330,6 +359,13 @@ function prepare(db: Database) {
     rowsOfSource: db.prepare<[number, number], { id: number; channel: number; bytes: number }>(
       `SELECT id, channel, length(body) AS bytes FROM rows
        WHERE id >= ? AND channel IN (SELECT id FROM channels WHERE source_id = ?) ORDER BY id`,
+    ),
+    agedRows: db.prepare<
+      [number, number, number],
+      { id: number; channel: number; robot_stamp_ms: number; bytes: number }
+    >(
+      `SELECT id, channel, robot_stamp_ms, length(body) AS bytes FROM rows
+       WHERE id >= ? AND id < ? AND channel IN (SELECT id FROM channels WHERE source_id = ?) ORDER BY id`,
     ),
     heldIn: db.prepare<[number, number], { channel: number; rows: number; bytes: number }>(
       `${perChannel} WHERE id BETWEEN ? AND ? GROUP BY channel`,
