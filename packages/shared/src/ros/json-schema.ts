@@ -14,7 +14,7 @@ const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 /** A number of float32 beyond this would be infinite; halfway from the largest finite one to the next power of two. */
 const FLOAT32_END = 3.4028235677973366e38;
 
-/** ROS would cut a string at a NUL. */
+/** ROS would cut a string at a NUL, though not a wide one. */
 const NO_NUL = '^[^\\u0000]*$';
 const BASE64 = '^[A-Za-z0-9+/]*={0,2}$';
 
@@ -64,7 +64,8 @@ function elementSchema(element: ElementLayout, definitions: Map<string, JsonSche
     case 'string':
     case 'wstring': {
       const max = element.lengthMax ?? undefined;
-      return { type: 'string', pattern: NO_NUL, ...bounds('Length', 0, max) };
+      const pattern = element.kind === 'string' ? { pattern: NO_NUL } : {};
+      return { type: 'string', ...pattern, ...bounds('Length', 0, max) };
     }
     case 'bool':
       return { type: 'boolean' };
