@@ -1,5 +1,6 @@
 import type { AgentErrorCode, CommandOutcome } from '@drover/shared/link/command';
 import { CdrError } from '@drover/shared/ros/cdr';
+import { DefinitionError } from '@drover/shared/ros/definitions';
 import { PayloadError } from '@drover/shared/ros/from-json';
 import { NotAllowedError } from '../policy/policy.js';
 import {
@@ -43,6 +44,7 @@ export function failureOf(error: unknown): Ending | null {
   if (error instanceof GraphStoppedError) return null;
   if (error instanceof NotAllowedError) return failed('not_allowed', error.message);
   if (error instanceof UnknownTypeError) return failed('invalid_type', error.message);
+  if (error instanceof DefinitionError) return failed('invalid_type', error.message);
   if (error instanceof WrongKindError) return failed('invalid_type', error.message);
   if (error instanceof PayloadError) return failed('invalid_payload', error.message);
   if (error instanceof CdrError) return failed('invalid_payload', `payload can not be encoded: ${error.message}`);

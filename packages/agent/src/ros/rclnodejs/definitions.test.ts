@@ -1,6 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
+import { parseSchema } from '@drover/shared/ros/definitions';
+import { fromJson } from '@drover/shared/ros/from-json';
+import { toJson } from '@drover/shared/ros/to-json';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Definitions } from '../definitions.js';
 import { UnknownTypeError } from '../graph.js';
@@ -32,6 +36,48 @@ describe('definitions of a sourced ROS', () => {
     const definition = await definitions().getOf('msg', 'a_msgs/msg/Thing');
     expect(definition.message.text).toContain('int32 base');
     expect(definition.message.text).toContain('string overlaid');
+  });
+
+  it('are read of .msg, .srv, .action and .idl files alike, whichever names the other', async () => {
+    const idl = (kind: string, body: string) => `module b_msgs { module ${kind} { ${body} }; };`;
+    write(
+      prefix,
+      'b_msgs/msg/Inner.idl',
+      idl('msg', 'struct Inner { sequence<double, 3> values; a_msgs::msg::Plain plain; };'),
+    );
+    write(prefix, 'a_msgs/msg/Plain.msg', 'wstring text "ä"\n');
+    write(prefix, 'a_msgs/msg/Outer.msg', 'b_msgs/Inner inner\n');
+    write(
+      prefix,
+      'b_msgs/srv/Do.idl',
+      idl('srv', 'struct Do_Request { b_msgs::msg::Inner in; }; struct Do_Response { long out; };'),
+    );
+    write(prefix, 'a_msgs/action/Go.action', 'b_msgs/Inner goal\n---\n---\nint8 done\n');
+    const { message } = await definitions().getOf('msg', 'a_msgs/msg/Outer');
+    const value = { inner: { values: [1, 2], plain: { text: 'wörter' } } };
+    expect(toJson(message, decodeCdr(message, encodeCdr(message, fromJson(message, value, 'payload'))))).toEqual(value);
+    expect(() => fromJson(message, { inner: { values: [1, 2, 3, 4] } }, 'payload')).toThrow('at most 3 values');
+    // What travels to the cloud is enough for it to read the bytes.
+    const travelled = parseSchema(message.type, message.text);
+    expect(decodeCdr(travelled, encodeCdr(message, fromJson(message, {}, 'payload')))).toMatchObject({
+      inner: { plain: { text: 'ä' } },
+    });
+    const { request, response } = await definitions().getOf('srv', 'b_msgs/srv/Do');
+    expect(fromJson(request, {}, 'payload')).toMatchObject({ in: { plain: { text: 'ä' } } });
+    expect(fromJson(response, { out: -1 }, 'payload')).toEqual({ out: -1 });
+    const { goal } = await definitions().getOf('action', 'a_msgs/action/Go');
+    expect(fromJson(goal, {}, 'payload')).toMatchObject({ goal: { plain: { text: 'ä' } } });
+  });
+
+  it('are of the .msg where a package has both', async () => {
+    write(prefix, 'a_msgs/msg/Both.msg', 'int32 from_msg\n');
+    write(prefix, 'a_msgs/msg/Both.idl', 'module a_msgs { module msg { struct Both { long from_idl; }; }; };');
+    expect((await definitions().getOf('msg', 'a_msgs/msg/Both')).message.text).toContain('from_msg');
+  });
+
+  it('say why an .idl can not be used', async () => {
+    write(prefix, 'a_msgs/msg/Odd.idl', 'module a_msgs { module msg { struct Odd { long double x; }; }; };');
+    await expect(definitions().get('a_msgs/msg/Odd')).rejects.toThrow(/a_msgs\/msg\/Odd .* long double/);
   });
 
   it('are looked for again once unknown', async () => {
