@@ -13,7 +13,8 @@ const KINDS = ['msg', 'srv', 'action'];
 /** Every type of the sourced ROS that has its definition in both languages. */
 function typesInBoth(): { type: string; idl: string }[] {
   const found = new Map<string, string>();
-  for (const prefix of (process.env.AMENT_PREFIX_PATH ?? '').split(delimiter)) {
+  const prefixes = (process.env.AMENT_PREFIX_PATH ?? '').split(delimiter).filter((prefix) => prefix !== '');
+  for (const prefix of prefixes) {
     const share = join(prefix, 'share');
     for (const pkg of readdirSync(share)) {
       for (const kind of KINDS) {
