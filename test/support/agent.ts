@@ -6,24 +6,29 @@ import { Running } from './process.js';
 /** A real agent process with a data directory of its own. */
 export class TestAgent {
   readonly #env: Record<string, string>;
+  readonly #program: 'agent' | 'supervised agent';
   readonly dataDir: string;
   process: Running;
 
-  private constructor(dataDir: string, env: Record<string, string>) {
+  private constructor(dataDir: string, env: Record<string, string>, supervised: boolean) {
     this.dataDir = dataDir;
+    this.#program = supervised ? 'supervised agent' : 'agent';
     this.#env = { DROVER_DATA_DIR: dataDir, DROVER_CONFIG: '', ...env };
-    this.process = new Running('agent', [], this.#env);
+    this.process = new Running(this.#program, [], this.#env);
   }
 
   /** Starts an agent on the simulated graph, unless `env` says otherwise. */
-  static async start(options: { url: string; token: string; env?: Record<string, string> }): Promise<TestAgent> {
+  static async start(options: {
+    url: string;
+    token: string;
+    env?: Record<string, string>;
+    /** Starts it anew where it crashes; by default nobody does. */
+    supervised?: boolean;
+  }): Promise<TestAgent> {
+    const { url, token, env, supervised = false } = options;
     const dataDir = await mkdtemp(join(tmpdir(), 'drover-agent-'));
-    return new TestAgent(dataDir, {
-      DROVER_URL: options.url,
-      DROVER_TOKEN: options.token,
-      DROVER_ROS: 'simulated',
-      ...options.env,
-    });
+    const settings = { DROVER_URL: url, DROVER_TOKEN: token, DROVER_ROS: 'simulated', ...env };
+    return new TestAgent(dataDir, settings, supervised);
   }
 
   /** kill -9, then the same agent again on the same data. */
@@ -35,7 +40,7 @@ export class TestAgent {
   /** The same agent again on the same data, once it has ended. */
   async restart(): Promise<void> {
     await this.process.exited;
-    this.process = new Running('agent', [], this.#env);
+    this.process = new Running(this.#program, [], this.#env);
   }
 
   async stop(): Promise<number | NodeJS.Signals> {

@@ -22,9 +22,15 @@ export class Running {
   readonly exited: Promise<number | NodeJS.Signals>;
   #ended = false;
 
-  constructor(program: 'cloud' | 'agent', args: string[], env: Record<string, string>, cwd?: string) {
-    const bin = `${checkout}packages/${program}/bin/drover-${program}.js`;
-    this.#child = spawn(process.execPath, [bin, ...args], {
+  /** @param program `supervised agent`: the agent under its supervisor, which is then the process that is signalled. */
+  constructor(
+    program: 'cloud' | 'agent' | 'supervised agent',
+    args: string[],
+    env: Record<string, string>,
+    cwd?: string,
+  ) {
+    const [command, ...first] = commandOf(program);
+    this.#child = spawn(command, [...first, ...args], {
       env: { ...inherited(), ...env },
       cwd: cwd ?? checkout,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -81,6 +87,11 @@ export class Running {
     for (const wake of this.#waiters) wake();
     this.#waiters.clear();
   }
+}
+
+function commandOf(program: 'cloud' | 'agent' | 'supervised agent'): [string, ...string[]] {
+  if (program === 'supervised agent') return [`${checkout}packages/agent/bin/drover-agent`];
+  return [process.execPath, `${checkout}packages/${program}/bin/drover-${program}.js`];
 }
 
 function parse(text: string): LogLine {

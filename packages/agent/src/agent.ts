@@ -11,9 +11,10 @@ import { Inspector } from './inspect/inspector.js';
 import { CloudClock } from './link/cloud-clock.js';
 import { Link } from './link/link.js';
 import { createMonotonicClock } from './link/monotonic.js';
-import { isLogStream, LogCollector } from './logs/log-collector.js';
+import { isLogStream, LOG_TYPE, LogCollector, ROSOUT } from './logs/log-collector.js';
 import { openGraph } from './open-graph.js';
 import { Policy } from './policy/policy.js';
+import { Quarantine } from './quarantine/quarantine.js';
 import { openInbox, openSpool } from './spool/open.js';
 import { Uploader } from './spool/uploader.js';
 import { LoopWatch } from './streams/loop-watch.js';
@@ -21,14 +22,19 @@ import { maxAges } from './streams/max-ages.js';
 import { StreamReporter } from './streams/stream-reporter.js';
 import { Streams } from './streams/streams.js';
 import { systemLoadMeter } from './vitals/system-load.js';
-import { Vitals } from './vitals/vitals.js';
+import { BATTERY_TYPE, Vitals } from './vitals/vitals.js';
 
 /**
  * The agent, put together and started: files, then ROS, then what the desired state asks for, and the cloud last, so
  * that nothing waits for a connection. Returns what stops it, in reverse.
+ * @param previousEnd how the agent before this one ended, where that is known (see supervisor/).
  * @throws DataDirBusyError | DataDirUnusableError, and what the disk or ROS refuses
  */
-export async function startAgent(config: Config, log: Logger): Promise<{ stop: () => Promise<void> }> {
+export async function startAgent(
+  config: Config,
+  previousEnd: string | null,
+  log: Logger,
+): Promise<{ stop: () => Promise<void> }> {
   const { dataDir, linkUrl: url, batteryTopic, spoolBytesMax: bytesMax } = config;
   const monotonicNow = createMonotonicClock();
   const wallNow = Date.now;
@@ -37,7 +43,9 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
   const files = { dataDir, newId: randomUUID, now: wallNow, monotonicNow, log };
   const inbox = openInbox(files);
   const spool = openSpool({ ...files, bytesMax });
-  const graph = await openGraph(config.ros, log);
+  // Before anything native: what ended the agent before must be known, and noted, by then.
+  const quarantine = new Quarantine({ dataDir, previousEnd, wallNow, log: log.child({ part: 'quarantine' }) });
+  const graph = await openGraph(config.ros, quarantine, log);
   await graph.start();
 
   const clock = new CloudClock(monotonicNow, wallNow);
@@ -53,6 +61,7 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
   const compose = new ComposeAssignment(log);
   const apply = (wanted: Desired) => {
     spool.setMaxAges(maxAges(wanted));
+    quarantine.keepSubscriptions(wantedSubscriptions(wanted, batteryTopic));
     streams.apply(wanted.streams.filter((stream) => !isLogStream(stream)));
     logs.apply(wanted.logs, wanted.streams.find(isLogStream) ?? null);
     vitals.apply(wanted.vitals);
@@ -91,8 +100,17 @@ export async function startAgent(config: Config, log: Logger): Promise<{ stop: (
       spool.close();
       loopWatch.stop();
       await graph.stop();
+      quarantine.close();
       inbox.close();
       unlock();
     },
   };
+}
+
+/** What the desired state asks to be subscribed to. */
+function wantedSubscriptions({ streams, logs, vitals }: Desired, batteryTopic: string) {
+  const wanted = streams.filter(({ enabled }) => enabled).map(({ source: name, type }) => ({ name, type }));
+  if (logs.enabled) wanted.push({ name: ROSOUT, type: LOG_TYPE });
+  if (vitals.enabled) wanted.push({ name: batteryTopic, type: BATTERY_TYPE });
+  return wanted;
 }

@@ -7,10 +7,14 @@ import { ConfigError, loadConfig } from './config.js';
 import { DataDirUnusableError } from './disk/data-dir.js';
 import { DataDirBusyError } from './disk/instance-lock.js';
 import { runDoctor } from './doctor/doctor.js';
+import { RclnodejsUnavailableError } from './ros/rclnodejs/load.js';
 import { settingsHelp } from './settings.js';
+import { readSupervision, startBeats } from './supervisor/supervisor.js';
 
 /** What a supervisor should not try again by itself (EX_CONFIG of sysexits.h). */
 const EXIT_CONFIG = 78;
+/** A defect, which the supervisor answers by a new start (EX_SOFTWARE; bin/drover-agent knows it). */
+const EXIT_DEFECT = 70;
 /** A stop that takes longer is cut off. */
 const STOP_MS_MAX = 4_500;
 
@@ -39,14 +43,20 @@ async function run(): Promise<void> {
     const config = loadConfig(process.env);
     log.level = config.logLevel;
     process.on('uncaughtException', (error) => die(log, error));
-    const agent = startAgent(config, log);
+    const supervision = readSupervision(process.env);
+    const agent = startAgent(config, supervision.previousEnd, log);
     process.on('SIGTERM', () => stop(log, agent));
     process.on('SIGINT', () => stop(log, agent));
     await agent;
+    if (supervision.beatsFile) startBeats(supervision.beatsFile);
   } catch (error) {
     if (error instanceof DataDirBusyError || error instanceof DataDirUnusableError) {
       console.error(`drover-agent can't start: ${error.message}`);
       process.exit(1);
+    }
+    if (error instanceof RclnodejsUnavailableError) {
+      console.error(`drover-agent can't start: ${error.message}`);
+      process.exit(EXIT_CONFIG);
     }
     if (!(error instanceof ConfigError)) return die(log, error);
     console.error(`drover-agent can't start; these settings are wrong (drover-agent --help):\n${error.message}`);
@@ -77,5 +87,5 @@ async function stop(log: Logger, agent: ReturnType<typeof startAgent>): Promise<
 /** Nothing here is fit to go on: what is on disk is safe, and the supervisor starts us anew. */
 function die(log: Logger, error: unknown): never {
   log.fatal({ err: error }, error instanceof Error ? error.message : 'the agent failed');
-  process.exit(1);
+  process.exit(EXIT_DEFECT);
 }

@@ -1,13 +1,24 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.js';
 import type { RosGraph } from './ros/graph.js';
+import type { NativeGuard } from './ros/guard.js';
 
-/** The ROS graph the settings ask for, not started. Only the one that is used is loaded. */
-export async function openGraph(ros: Config['ros'], log: Logger): Promise<RosGraph> {
+/** For tests: the name of a topic, service or action at whose messages the process ends as if ROS had aborted. */
+const ABORT_ON = 'DROVER_TEST_ABORT_ON';
+
+/**
+ * The ROS graph the settings ask for, not started. Only the one that is used is loaded.
+ * @param guard of what crosses into native code, which the simulated graph has none of.
+ */
+export async function openGraph(ros: Config['ros'], guard: NativeGuard, log: Logger): Promise<RosGraph> {
   const rosLog = log.child({ part: 'ros' });
   if (ros === 'rclnodejs') {
     const { createRclnodejsGraph } = await import('./ros/rclnodejs/graph.js');
-    return createRclnodejsGraph({ log: rosLog });
+    const abortOn = process.env[ABORT_ON];
+    const onNative = (name: string) => {
+      if (name === abortOn) process.abort();
+    };
+    return createRclnodejsGraph({ log: rosLog, guard, ...(abortOn ? { onNative } : {}) });
   }
   const { createRobotGraph } = await import('./ros/simulated/robot-graph.js');
   return createRobotGraph({

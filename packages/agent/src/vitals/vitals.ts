@@ -4,7 +4,7 @@ import type { CollectorDeps } from '../streams/collector.js';
 import { type Drain, Tap } from '../streams/tap.js';
 import type { SystemLoad } from './system-load.js';
 
-const BATTERY_TYPE = 'sensor_msgs/msg/BatteryState';
+export const BATTERY_TYPE = 'sensor_msgs/msg/BatteryState';
 /** A battery that has said nothing for this long is not known any more. */
 const BATTERY_AGE_MAX_MS = 5 * 60_000;
 const BATTERY_DRAIN_HZ = 2;

@@ -2,6 +2,7 @@ import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
 import type { RosMessage } from '@drover/shared/ros/values';
 import type { Definitions } from '../definitions.js';
 import { type CallRequest, NotReadyError, RosTimeoutError } from '../graph.js';
+import type { Admitted } from '../guard.js';
 import type { RclClient } from './api.js';
 import { type CdrService, cdrService, Unread } from './cdr-types.js';
 import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
@@ -12,6 +13,7 @@ import { abortable, waitUntil, withDeadline } from './waiting.js';
 interface ServiceClient {
   readonly client: RclClient;
   readonly service: CdrService;
+  readonly admitted: Admitted;
   /** Calls under way; it is not let go before they have ended. */
   calls: number;
   /** Calls that wait for the server, in their order. */
@@ -32,13 +34,13 @@ export class ServiceClients {
       idleMs: IDLE_MS,
       now: connection.now,
       mayGo: ({ calls }) => calls === 0,
-      letGo: ({ client }) => connection.node.destroyClient(client),
+      letGo: ({ client, admitted }) => admitted.during(() => connection.node.destroyClient(client)),
     });
   }
 
   /**
    * An answer that comes after the timeout is dropped. An aborted call rejects with its signal's reason.
-   * @throws NotReadyError | RosTimeoutError | UnknownTypeError | RosError | GraphStoppedError
+   * @throws NotReadyError | RosTimeoutError | UnknownTypeError | QuarantinedError | RosError | GraphStoppedError
    */
   call(request: CallRequest): Promise<RosMessage> {
     return withDeadline([this.#connection.stopped, request.signal], undefined, (signal) => this.#call(request, signal));
@@ -62,7 +64,9 @@ export class ServiceClients {
         throw new NotReadyError('service', name, readyTimeoutMs, others);
       }
       const timeout = { timeoutMs, reason: () => new RosTimeoutError(name, timeoutMs) };
-      const answer = await withDeadline([signal], timeout, (deadline) => send(kept, cdr, name, deadline));
+      const answer = await this.#underWay(kept, name, () =>
+        withDeadline([signal], timeout, (deadline) => send(kept, cdr, name, deadline)),
+      );
       return orRosError(name, () => decodeCdr(definition.response, answer));
     } finally {
       kept.calls -= 1;
@@ -70,12 +74,27 @@ export class ServiceClients {
     }
   }
 
+  /** The call is told to the guard for as long as it lasts: its answer comes by the main node, unasked. */
+  async #underWay<T>({ admitted }: ServiceClient, name: string, call: () => Promise<T>): Promise<T> {
+    const end = admitted.begin();
+    try {
+      const answer = await call();
+      this.#connection.onNative?.(name);
+      return answer;
+    } finally {
+      end();
+    }
+  }
+
   #make(name: string, type: string): ServiceClient {
+    const { rcl, node, guard } = this.#connection;
+    const admitted = guard.admit({ kind: 'service', name, type });
     return orRosError(name, () => {
-      const service = cdrService(this.#connection.rcl, type);
+      const service = admitted.during(() => cdrService(rcl, type));
       return {
-        client: this.#connection.node.createClient(service.serviceClass, name),
+        client: admitted.during(() => node.createClient(service.serviceClass, name)),
         service,
+        admitted,
         calls: 0,
         waiting: new Set(),
       };
@@ -98,15 +117,18 @@ async function isReady({ client, waiting }: ServiceClient, timeoutMs: number, si
 }
 
 async function send(
-  { client, service }: ServiceClient,
+  { client, service, admitted }: ServiceClient,
   cdr: Uint8Array,
   name: string,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const request = orRosError(name, () => service.request(cdr));
-  const answering = client.sendRequestAsync(request, { signal });
-  // It is on the wire or has failed: either way its struct has been read.
-  request.free();
+  const answering = admitted.during(() => {
+    const request = orRosError(name, () => service.request(cdr));
+    const sent = client.sendRequestAsync(request, { signal });
+    // It is on the wire or has failed: either way its struct has been read.
+    request.free();
+    return sent;
+  });
   const answer = await answering.catch((cause: unknown) => {
     signal.throwIfAborted();
     throw rosError(`could not call ${name}`, cause);

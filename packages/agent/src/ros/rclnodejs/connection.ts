@@ -1,4 +1,5 @@
 import { RosError } from '../graph.js';
+import type { NativeGuard } from '../guard.js';
 import type { RclContext, RclNode, Rclnodejs } from './api.js';
 
 /** What the parts of the graph share while it runs. */
@@ -14,6 +15,10 @@ export interface Connection {
   readonly now: () => number;
   /** When the nodes joined, by `now`. */
   readonly joinedAtMs: number;
+  /** Told of, and asked about, whatever is handed to native code. */
+  readonly guard: NativeGuard;
+  /** For tests that provoke a crash: called within native code with the name of what has just brought something. */
+  readonly onNative?: (name: string) => void;
 }
 
 /** Where the graph says what nobody waits for; a pino logger is one. */

@@ -9,6 +9,7 @@ import {
   type ResumeGoalRequest,
   RosTimeoutError,
 } from '../graph.js';
+import type { Admitted } from '../guard.js';
 import { cancelGoal, followGoal } from './accepted-goal.js';
 import type { RclActionClient, RclGoalHandle } from './api.js';
 import { type CdrAction, cdrAction, Unread } from './cdr-types.js';
@@ -27,6 +28,7 @@ interface ActionServerClient {
   readonly client: RclActionClient;
   readonly action: CdrAction;
   readonly schemas: GoalSchemas;
+  readonly admitted: Admitted;
   /** Goals under way; it is not let go before they have ended. */
   goals: number;
   /** Goals it ever sent or took up. */
@@ -47,19 +49,19 @@ export class ActionClients {
       idleMs: IDLE_MS,
       now: connection.now,
       mayGo: ({ goals }) => goals === 0,
-      letGo: ({ client }) => client.destroy(),
+      letGo: ({ client, admitted }) => admitted.during(() => client.destroy()),
     });
   }
 
   /**
    * A goal that is accepted only after the timeout is cancelled: nobody would know of it.
-   * @throws NotReadyError | GoalRejectedError | RosTimeoutError | UnknownTypeError | RosError | GraphStoppedError
+   * @throws NotReadyError | GoalRejectedError | RosTimeoutError | UnknownTypeError | QuarantinedError | RosError | GraphStoppedError
    */
   sendGoal(request: GoalRequest): Promise<GoalHandle> {
     return this.#withClient(request, (kept) => this.#send(kept, request));
   }
 
-  /** @throws NotReadyError | UnknownTypeError | RosError | GraphStoppedError */
+  /** @throws NotReadyError | UnknownTypeError | QuarantinedError | RosError | GraphStoppedError */
   resumeGoal(request: ResumeGoalRequest): Promise<GoalHandle> {
     return this.#withClient(request, async (kept) => this.#resume(kept, request));
   }
@@ -81,6 +83,7 @@ export class ActionClients {
     const kept = this.#kept.get(key, () => this.#make(name, definition));
     kept.goals += 1;
     let ended: Promise<unknown> = Promise.resolve();
+    let noteEnd = () => {};
     try {
       const isReady = await withDeadline([stopped, request.signal], undefined, (signal) =>
         waitUntil(() => kept.client.isActionServerAvailable(), { timeoutMs: readyTimeoutMs, signal }),
@@ -90,6 +93,7 @@ export class ActionClients {
         const others = serversOf(this.#connection, 'action', name).filter((server) => server.type !== type);
         throw new NotReadyError('action', name, readyTimeoutMs, others);
       }
+      noteEnd = kept.admitted.begin();
       const accepted = await take(kept);
       kept.taken += 1;
       if (kept.taken === GOALS_PER_CLIENT) this.#kept.retire(key);
@@ -98,6 +102,7 @@ export class ActionClients {
       return accepted;
     } finally {
       ended.then(() => {
+        noteEnd();
         kept.goals -= 1;
         this.#kept.touch(key);
       });
@@ -105,24 +110,27 @@ export class ActionClients {
   }
 
   #make(name: string, definition: ActionDefinition): ActionServerClient {
-    const { rcl, node } = this.#connection;
+    const { rcl, node, guard } = this.#connection;
+    const admitted = guard.admit({ kind: 'action', name, type: definition.type });
     return orRosError(name, () => {
-      const action = cdrAction(rcl, definition.type);
-      const client = new rcl.ActionClient(node, action.actionClass, name);
-      return { client, action, schemas: goalSchemas(definition), goals: 0, taken: 0 };
+      const action = admitted.during(() => cdrAction(rcl, definition.type));
+      const client = admitted.during(() => new rcl.ActionClient(node, action.actionClass, name));
+      return { client, action, admitted, schemas: goalSchemas(definition), goals: 0, taken: 0 };
     });
   }
 
   async #send(kept: ActionServerClient, request: GoalRequest): Promise<GoalHandle> {
     const { action: name, acceptTimeoutMs, goalId, goal } = request;
-    const { client, action, schemas } = kept;
+    const { client, action, schemas, admitted } = kept;
     // rclnodejs reads an array from the beginning of its memory: it must not be a view into another's.
     const uuid = Uint8Array.from(goalId);
-    const message = orRosError(name, () => action.goal(encodeCdr(schemas.goal, { goal_id: uuid, goal })));
+    const cdr = orRosError(name, () => encodeCdr(schemas.goal, { goal_id: uuid, goal }));
+    const message = orRosError(name, () => admitted.during(() => action.goal(cdr)));
     let answering: Promise<RclGoalHandle>;
     try {
       const id = this.#connection.rcl.ActionUuid.fromBytes(uuid).toMessage();
-      answering = client.sendGoal(message, (feedback) => this.#feedback(feedback, schemas, request), id);
+      const onFeedback = (feedback: unknown) => this.#feedback(feedback, schemas, request);
+      answering = admitted.during(() => client.sendGoal(message, onFeedback, id));
     } catch (cause) {
       throw rosError(`could not send a goal to ${name}`, cause);
     } finally {
@@ -140,19 +148,20 @@ export class ActionClients {
   }
 
   /** As if it had sent the goal and seen it accepted. */
-  #resume({ client, schemas }: ActionServerClient, request: ResumeGoalRequest): GoalHandle {
+  #resume({ client, schemas, admitted }: ActionServerClient, request: ResumeGoalRequest): GoalHandle {
     const { rcl } = this.#connection;
     const { action: name } = request;
     return orRosError(name, () => {
       const id = rcl.ActionUuid.fromBytes(Uint8Array.from(request.goalId));
       client._feedbackCallbacks.set(id.toString(), (feedback) => this.#feedback(feedback, schemas, request));
       const goal = new rcl.ClientGoalHandle(client, id.toMessage(), { accepted: true });
-      return followGoal(this.#connection, schemas, goal, name);
+      return admitted.during(() => followGoal(this.#connection, schemas, goal, name));
     });
   }
 
   /** Called by native code, which must not see anything thrown. */
   #feedback(feedback: unknown, schemas: GoalSchemas, request: ResumeGoalRequest): void {
+    this.#connection.onNative?.(request.action);
     setImmediate(() => {
       if (this.#connection.stopped.aborted) return;
       try {

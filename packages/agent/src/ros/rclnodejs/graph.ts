@@ -18,6 +18,7 @@ import {
   type Subscription,
   type TopicInfo,
 } from '../graph.js';
+import { type NativeGuard, UNGUARDED } from '../guard.js';
 import { isHidden } from '../hidden.js';
 import { ServiceClients } from './clients.js';
 import type { Connection, GraphLog } from './connection.js';
@@ -41,11 +42,16 @@ export interface RclnodejsGraphOptions {
   readonly domainId?: number;
   /** Milliseconds on a clock that never jumps. */
   readonly now?: () => number;
+  /** Default: nothing is noted, and everything let through. */
+  readonly guard?: NativeGuard;
+  /** See Connection. */
+  readonly onNative?: (name: string) => void;
 }
 
 /**
  * A graph on real ROS 2, through rclnodejs. It owns a ROS context and the nodes in it; `stop` gives all of it back.
- * Signals stay the program's own. An abort inside ROS ends the process; nothing that crosses here can cause one.
+ * Signals stay the program's own. An abort inside ROS ends the process: nothing that crosses here should cause one, and
+ * the guard knows what did.
  */
 export function createRclnodejsGraph(options: RclnodejsGraphOptions): RosGraph {
   return new RclnodejsGraph(options);
@@ -71,7 +77,8 @@ class RclnodejsGraph implements RosGraph {
   /** @throws RclnodejsUnavailableError, and what ROS does */
   async start(): Promise<void> {
     this.#stopping.signal.throwIfAborted();
-    const { env = process.env, log, domainId, now = () => performance.now() } = this.#options;
+    const { env = process.env, log, domainId, now = () => performance.now(), onNative } = this.#options;
+    const { guard = UNGUARDED } = this.#options;
     const rcl = loadRclnodejs(env);
     const context = new rcl.Context(domainId === undefined ? undefined : BigInt(domainId));
     // None of the program's arguments are for ROS.
@@ -82,7 +89,9 @@ class RclnodejsGraph implements RosGraph {
       enableRosout: false,
     });
     node.spin(SPIN_TIMEOUT_MS);
-    const connection = { rcl, context, node, stopped: this.#stopping.signal, log, now, joinedAtMs: now() };
+    const stopped = this.#stopping.signal;
+    const guarded = { guard, ...(onNative ? { onNative } : {}) };
+    const connection = { rcl, context, node, stopped, log, now, joinedAtMs: now(), ...guarded };
     this.#parts = new Parts(connection, this.#definitions);
   }
 

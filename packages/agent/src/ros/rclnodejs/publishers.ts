@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Definitions } from '../definitions.js';
 import { type PublishRequest, RosError } from '../graph.js';
+import type { Admitted } from '../guard.js';
 import { QOS, type RclPublisher, type TopicEndpoint } from './api.js';
 import { topicType } from './cdr-types.js';
 import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
@@ -25,6 +26,7 @@ const JOINING_MS = 5_000;
 interface TopicPublisher {
   readonly publisher: RclPublisher;
   readonly latched: boolean;
+  readonly admitted: Admitted;
   /** Settles once the subscribers that are there have been discovered, or the wait for them is over. */
   readonly matched: Promise<void>;
 }
@@ -46,24 +48,24 @@ export class Publishers {
       idleMs: IDLE_MS,
       now: connection.now,
       mayGo: ({ latched }, why) => why === 'room' || !latched,
-      letGo: ({ publisher }) => connection.node.destroyPublisher(publisher),
+      letGo: ({ publisher, admitted }) => admitted.during(() => connection.node.destroyPublisher(publisher)),
     });
   }
 
-  /** @throws UnknownTypeError | RosError | GraphStoppedError */
+  /** @throws UnknownTypeError | QuarantinedError | RosError | GraphStoppedError */
   async publish(request: PublishRequest): Promise<{ matchedSubscribers: number }> {
     const { stopped } = this.#connection;
     const { topic, type, latched, cdr } = request;
     if (!isCdr(cdr)) throw new RosError(`what is to be published to ${topic} is no CDR`);
     await abortable(stopped, this.#definitions.getOf('msg', type));
-    const { publisher, matched } = this.#kept.get(`${latched} ${type} ${topic}`, () => this.#make(request));
+    const { publisher, matched, admitted } = this.#kept.get(`${latched} ${type} ${topic}`, () => this.#make(request));
     // All wait for the same promise, which settles them in the order of the calls.
     await matched;
     stopped.throwIfAborted();
     request.signal?.throwIfAborted();
     try {
       // A copy of its own: the caller may go on writing into the same memory.
-      publisher.publish(Buffer.from(cdr));
+      admitted.during(() => publisher.publish(Buffer.from(cdr)));
       return { matchedSubscribers: publisher.subscriptionCount };
     } catch (cause) {
       throw rosError(`could not publish to ${topic}`, cause);
@@ -76,18 +78,19 @@ export class Publishers {
   }
 
   #make(request: PublishRequest): TopicPublisher {
-    const { rcl, node } = this.#connection;
+    const { rcl, node, guard } = this.#connection;
     const { topic, type, latched } = request;
+    const admitted = guard.admit({ kind: 'publisher', name: topic, type });
     const qos = new rcl.QoS(QOS.keepLast, DEPTH, QOS.reliable, latched ? QOS.transientLocal : QOS.volatile);
     let publisher: RclPublisher;
     try {
-      publisher = node.createPublisher(topicType(type), topic, { qos });
+      publisher = admitted.during(() => node.createPublisher(topicType(type), topic, { qos }));
     } catch (cause) {
       throw rosError(`could not make a publisher of ${topic}`, cause);
     }
     // Whoever waits for it looks himself whether the graph was stopped.
     const matched = this.#match(publisher, request).catch(() => {});
-    return { publisher, latched, matched };
+    return { publisher, latched, admitted, matched };
   }
 
   /** Resolves when those subscribed now are sure to hear the publisher, or the wait is over. */

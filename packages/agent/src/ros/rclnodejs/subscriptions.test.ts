@@ -1,6 +1,7 @@
 import { parseSchema } from '@drover/shared/ros/definitions';
 import { expect, it, vi } from 'vitest';
 import { Definitions } from '../definitions.js';
+import { UNGUARDED } from '../guard.js';
 import type { RclNode, RclNodeOptions, Rclnodejs } from './api.js';
 import type { Connection } from './connection.js';
 import { Subscriptions } from './subscriptions.js';
@@ -46,6 +47,7 @@ it('makes another reader of a topic where ROS fails to take from one, and says s
       log: { warn: (_, message) => warnings.push(message) },
       now: () => performance.now(),
       joinedAtMs: 0,
+      guard: UNGUARDED,
     };
     const source = { read: async () => parseSchema(INT64, 'int64 data').text };
     const subscriptions = new Subscriptions(connection, new Definitions(source));

@@ -1,4 +1,5 @@
 import { READER_NODE_PREFIX } from '../agent-nodes.js';
+import type { Admitted } from '../guard.js';
 import { QOS, type RclNode } from './api.js';
 import { topicType } from './cdr-types.js';
 import { type Connection, rosError } from './connection.js';
@@ -17,44 +18,57 @@ let readers = 0;
 export class TopicReader {
   readonly qos: TopicQos;
   readonly #node: RclNode;
+  readonly #admitted: Admitted;
   readonly #taken: Buffer[] = [];
   #closed = false;
 
-  /** @throws RosError */
-  constructor({ rcl, context }: Connection, { topic, type, depth }: ReaderOptions, qos: TopicQos) {
+  /** @throws RosError | QuarantinedError */
+  constructor(connection: Connection, options: ReaderOptions, qos: TopicQos) {
     this.qos = qos;
+    const { topic: name, type } = options;
+    this.#admitted = connection.guard.admit({ kind: 'subscription', name, type });
+    this.#node = this.#admitted.during(() => this.#subscribe(connection, options));
+  }
+
+  #subscribe({ rcl, context, onNative }: Connection, { topic, type, depth }: ReaderOptions): RclNode {
     readers += 1;
-    this.#node = new rcl.Node(`${READER_NODE_PREFIX}${readers}`, '', context, LEAN);
-    const reliability = qos.reliable ? QOS.reliable : QOS.bestEffort;
-    const durability = qos.transientLocal ? QOS.transientLocal : QOS.volatile;
+    const node = new rcl.Node(`${READER_NODE_PREFIX}${readers}`, '', context, LEAN);
+    const reliability = this.qos.reliable ? QOS.reliable : QOS.bestEffort;
+    const durability = this.qos.transientLocal ? QOS.transientLocal : QOS.volatile;
     try {
-      this.#node.createSubscription(
+      node.createSubscription(
         topicType(type),
         topic,
         { isRaw: true, qos: new rcl.QoS(QOS.keepLast, depth, reliability, durability) },
         // Called by native code, which must not see anything thrown.
-        (cdr) => this.#taken.push(cdr),
+        (cdr) => {
+          onNative?.(topic);
+          this.#taken.push(cdr);
+        },
       );
+      return node;
     } catch (cause) {
-      this.#node.destroy();
+      node.destroy();
       throw rosError(`could not subscribe to ${topic}`, cause);
     }
   }
 
   /** What waits, oldest first, at most `max` messages. @throws what ROS does */
   take(max: number): Buffer[] {
-    while (this.#taken.length < max) {
-      const before = this.#taken.length;
-      this.#node.spinOnce(0);
-      if (this.#taken.length === before) break;
-    }
+    this.#admitted.during(() => {
+      while (this.#taken.length < max) {
+        const before = this.#taken.length;
+        this.#node.spinOnce(0);
+        if (this.#taken.length === before) break;
+      }
+    });
     return this.#taken.splice(0);
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#node.destroy();
+    this.#admitted.during(() => this.#node.destroy());
   }
 }
 
