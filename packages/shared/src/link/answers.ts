@@ -5,6 +5,9 @@ import { z } from 'zod';
 /** Durations are seconds; null = unlimited. */
 const seconds = z.number().nonnegative().nullable();
 
+/** ROS tells of an endpoint a moment before it tells whose it is. */
+const nodeName = z.string().nullable().meta({ description: 'full name; null where it is not known yet' });
+
 /** Quality of service as an endpoint announced it; `unknown` and null where the middleware does not pass it on. */
 export const endpointQos = z
   .object({
@@ -23,7 +26,7 @@ export type EndpointQos = z.infer<typeof endpointQos>;
 /** One publisher or subscription. */
 export const topicEndpoint = z
   .object({
-    node: z.string().nullable().meta({ description: 'full name; null where it is not known yet' }),
+    node: nodeName,
     type: z.string(),
     qos: endpointQos,
   })
@@ -31,7 +34,7 @@ export const topicEndpoint = z
 export type TopicEndpoint = z.infer<typeof topicEndpoint>;
 
 /** What serves a service or an action. */
-export const serverEndpoint = z.object({ node: z.string(), type: z.string() }).meta({ id: 'ServerEndpoint' });
+export const serverEndpoint = z.object({ node: nodeName, type: z.string() }).meta({ id: 'ServerEndpoint' });
 export type ServerEndpoint = z.infer<typeof serverEndpoint>;
 
 const served = z.object({ name: z.string(), types: z.array(z.string()), servers: z.array(serverEndpoint) });

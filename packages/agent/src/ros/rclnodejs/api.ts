@@ -61,6 +61,8 @@ export interface RclNode {
   getServiceNamesAndTypesByNode(name: string, namespace: string): NamesAndTypes[];
   getPublishersInfoByTopic(topic: string): AnnouncedEndpoint[];
   getSubscriptionsInfoByTopic(topic: string): AnnouncedEndpoint[];
+  /** Servers of a service, whatever their type. */
+  countServices(service: string): number;
   countPublishers(topic: string): number;
   countSubscribers(topic: string): number;
   destroy(): void;

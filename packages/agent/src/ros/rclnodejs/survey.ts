@@ -5,12 +5,14 @@ import type { AnnouncedEndpoint, NamesAndTypes, RclDuration } from './api.js';
 import type { Connection } from './connection.js';
 import { nodeName } from './topic-qos.js';
 
+type ServerKind = 'service' | 'action';
+
 /**
  * The graph as rcl knows it from discovery: looking costs no traffic, and makes nothing. Between two looks anything may
  * come or go; a node that has gone meanwhile is left out.
  */
 export function surveyOf(connection: Connection): GraphSurvey {
-  const { node, rcl } = connection;
+  const { node } = connection;
   const nodes = node.getNodeNamesAndNamespaces().map(({ name, namespace }) => fullName(namespace, name));
   return {
     nodes: visible(nodes),
@@ -19,8 +21,8 @@ export function surveyOf(connection: Connection): GraphSurvey {
       types,
       ...endpointsOf(connection, name),
     })),
-    services: withServers(node.getServiceNamesAndTypes(), serversByName(connection, 'service')),
-    actions: withServers(rcl.getActionNamesAndTypes(node), serversByName(connection, 'action')),
+    services: withServers(connection, 'service'),
+    actions: withServers(connection, 'action'),
   };
 }
 
@@ -29,17 +31,22 @@ export function endpointsOf(
   topic: string,
 ): { publishers: TopicEndpoint[]; subscribers: TopicEndpoint[] } {
   return {
-    publishers: node.getPublishersInfoByTopic(topic).map(endpoint),
-    subscribers: node.getSubscriptionsInfoByTopic(topic).map(endpoint),
+    publishers: endpoints(node.getPublishersInfoByTopic(topic)),
+    subscribers: endpoints(node.getSubscriptionsInfoByTopic(topic)),
   };
 }
 
-/** Asked node by node: the list of all services has clients in it too, and their types among the servers'. */
-export function serversOf(connection: Connection, kind: 'service' | 'action', name: string): ServerEndpoint[] {
-  return serversByName(connection, kind).get(name) ?? [];
+/** What serves one name, hidden or not. */
+export function serversOf(connection: Connection, kind: ServerKind, name: string): ServerEndpoint[] {
+  const known = serversByName(connection, kind).get(name);
+  if (known) return known;
+  const listed = namesAndTypes(connection, kind).find((entry) => entry.name === name);
+  return listed ? unnamedServers(connection, kind, listed) : [];
 }
 
-function serversByName({ node, rcl }: Connection, kind: 'service' | 'action'): Map<string, ServerEndpoint[]> {
+/** Asked node by node: the list of all services has clients in it too, and their types among the servers'. */
+
+function serversByName({ node, rcl }: Connection, kind: ServerKind): Map<string, ServerEndpoint[]> {
   const servers = new Map<string, ServerEndpoint[]>();
   const seen = new Set<string>();
   for (const { name: own, namespace } of node.getNodeNamesAndNamespaces()) {
@@ -64,8 +71,23 @@ function serversByName({ node, rcl }: Connection, kind: 'service' | 'action'): M
   return servers;
 }
 
-function withServers(all: readonly NamesAndTypes[], servers: ReadonlyMap<string, ServerEndpoint[]>) {
-  return sorted(all).map(({ name, types }) => ({ name, types, servers: servers.get(name) ?? [] }));
+/** A server whose node has not been heard of yet; its type is known where clients are of no other. */
+function unnamedServers({ node }: Connection, kind: ServerKind, { name, types }: NamesAndTypes): ServerEndpoint[] {
+  const [type] = types;
+  const service = kind === 'service' ? name : `${name}/_action/send_goal`;
+  return type !== undefined && types.length === 1 && node.countServices(service) > 0 ? [{ node: null, type }] : [];
+}
+
+function withServers(connection: Connection, kind: ServerKind) {
+  const servers = serversByName(connection, kind);
+  return sorted(namesAndTypes(connection, kind)).map((listed) => ({
+    ...listed,
+    servers: servers.get(listed.name) ?? unnamedServers(connection, kind, listed),
+  }));
+}
+
+function namesAndTypes({ node, rcl }: Connection, kind: ServerKind): readonly NamesAndTypes[] {
+  return kind === 'service' ? node.getServiceNamesAndTypes() : rcl.getActionNamesAndTypes(node);
 }
 
 function sorted(all: readonly NamesAndTypes[]): { name: string; types: string[] }[] {
@@ -81,6 +103,11 @@ function visible(names: readonly string[]): string[] {
 
 function fullName(namespace: string, name: string): string {
   return `${namespace === '/' ? '' : namespace}/${name}`;
+}
+
+/** By node: ROS gives them in an order of its own that changes. */
+function endpoints(infos: readonly AnnouncedEndpoint[]): TopicEndpoint[] {
+  return infos.map(endpoint).sort((one, other) => ((one.node ?? '') < (other.node ?? '') ? -1 : 1));
 }
 
 function endpoint(info: AnnouncedEndpoint): TopicEndpoint {

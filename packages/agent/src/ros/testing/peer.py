@@ -17,8 +17,9 @@ import time
 
 import rclpy
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from rclpy.serialization import deserialize_message, serialize_message
 from random_messages import random_messages
@@ -95,6 +96,11 @@ def qos(request):
     latched = request.get('durability') == 'transient_local'
     profile.reliability = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
     profile.durability = DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
+    for policy in ('deadline', 'lifespan', 'liveliness_lease_duration'):
+        if policy in request:
+            setattr(profile, policy, Duration(seconds=request[policy]))
+    if request.get('liveliness') == 'manual_by_topic':
+        profile.liveliness = LivelinessPolicy.MANUAL_BY_TOPIC
     return profile
 
 

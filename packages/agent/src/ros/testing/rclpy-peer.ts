@@ -23,7 +23,7 @@ import type {
  * but for what its node logs, which a test provokes on purpose.
  */
 export interface RclpyPeer extends GraphPeer {
-  advertise(options: PeerAdvertiseOptions): Promise<RclpyPublisher>;
+  advertise(options: PeerAdvertiseOptions & RclpyQos): Promise<RclpyPublisher>;
   /** Where the call that wrote the record stands, as /rosout says it. */
   log(level: PeerLogLevel, text: string): Promise<{ file: string; function: string; line: number }>;
   /** `acceptDelayMs`: how long it takes to accept or reject a goal. */
@@ -43,6 +43,14 @@ export interface RclpyPeer extends GraphPeer {
   ): Promise<{ message: unknown; cdr: Uint8Array }[]>;
   /** Ends the process as a crash would (SIGKILL); nobody on the graph is told. */
   kill(): Promise<void>;
+}
+
+/** QoS that only real ROS has; durations in seconds, no end where not said. */
+export interface RclpyQos {
+  deadline?: number;
+  lifespan?: number;
+  liveliness?: 'manual_by_topic';
+  liveliness_lease_duration?: number;
 }
 
 export interface RclpyPublisher extends PeerPublisher {
