@@ -10,7 +10,9 @@ export default defineConfig({
     include: [`packages/*/src/**/*.${kind}.ts`, `test/**/*.${kind}.ts`],
     exclude: ['**/node_modules/**', '**/dist/**'],
     pool: 'forks',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Bounds for what never comes, not for how fast it comes: the machine may be busy.
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

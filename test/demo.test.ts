@@ -96,7 +96,8 @@ describe('npm run demo', () => {
     let points: unknown[] = [];
     while (points.length < 3) points = await ask('/data?source=/odom');
     const stamps = (points as { stamp: string }[]).map((point) => Date.parse(point.stamp));
-    expect((stamps[0] ?? 0) - (stamps[2] ?? 0)).toBeGreaterThan(700);
+    // Over all of them: after a stall two may come close to each other.
+    expect(((stamps[0] ?? 0) - (stamps.at(-1) ?? 0)) / (stamps.length - 1)).toBeGreaterThan(350);
     while ((await ask('/vitals?latest_only')).length === 0);
     while ((await ask('%2Frosout')).length === 0);
   });

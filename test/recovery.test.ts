@@ -41,6 +41,17 @@ describe('recovery without an operator', () => {
     return stream?.num_recordings ?? 0;
   }
 
+  /** Disables the stream: paging through its points would race with new ones. */
+  async function stopped(): Promise<void> {
+    const before = agent.process.lines.length;
+    await cloud.call('PATCH', '/robots/rover-1/%2Fcounter', { enabled: false, hz: 100 });
+    await agent.process.line((line) => /stream stops/.test(line.msg), before);
+  }
+
+  async function going(): Promise<void> {
+    await cloud.call('PATCH', '/robots/rover-1/%2Fcounter', { enabled: true, hz: 100 });
+  }
+
   async function allValues(): Promise<number[]> {
     const values: number[] = [];
     for (let offset = 0; ; offset += 1000) {
@@ -56,13 +67,11 @@ describe('recovery without an operator', () => {
     await cloud.online('rover-1');
     expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
     await recorded(before, 100);
-    // Disabled first, so that paging through does not race with new points.
-    await cloud.call('PATCH', '/robots/rover-1/%2Fcounter', { enabled: false, hz: 100 });
-    await agent.process.line((line) => /stream stops/.test(line.msg));
+    await stopped();
     const values = (await allValues()).sort((a, b) => a - b);
     expect(new Set(values).size).toBe(values.length);
     expect(values.length).toBe((values.at(-1) ?? 0) - (values[0] ?? 0) + 1);
-    await cloud.call('PATCH', '/robots/rover-1/%2Fcounter', { enabled: true, hz: 100 });
+    await going();
   });
 
   it('a cut link: the robot is back after it, and what it sampled meanwhile arrives once', async () => {
@@ -74,8 +83,10 @@ describe('recovery without an operator', () => {
     await cloud.online('rover-1');
     expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
     await recorded(before, 150);
+    await stopped();
     const values = await allValues();
     expect(new Set(values).size).toBe(values.length);
+    await going();
   });
 
   it('kill -9 of the agent: it comes back, reports its streams again, and a waiting command runs then', async () => {

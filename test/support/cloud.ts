@@ -79,7 +79,7 @@ export class TestCloud {
   }
 
   /** Asks until the answer satisfies; throws with the last one after `withinMs`. */
-  async until<T>(path: string, satisfied: (body: T) => boolean, withinMs = 20_000): Promise<T> {
+  async until<T>(path: string, satisfied: (body: T) => boolean, withinMs = 40_000): Promise<T> {
     const deadline = Date.now() + withinMs;
     for (;;) {
       const body = await this.get<T>(path).catch((error: unknown) => error as T);
@@ -90,18 +90,18 @@ export class TestCloud {
     }
   }
 
-  online(robotId: string, online = true, withinMs = 30_000) {
+  online(robotId: string, online = true, withinMs = 60_000) {
     return this.until<{ online: boolean }>(`/robots/${robotId}`, (robot) => robot.online === online, withinMs);
   }
 
   /** POSTs a command and returns its outcome once it has one. */
-  async run(robotId: string, command: Record<string, unknown>, withinMs = 30_000): Promise<Outcome> {
+  async run(robotId: string, command: Record<string, unknown>, withinMs = 60_000): Promise<Outcome> {
     const answer = await this.call<{ uuid: string }>('POST', `/robots/${robotId}/commands`, command);
     if (answer.status !== 201) throw new Error(`command refused: ${answer.status} ${JSON.stringify(answer.body)}`);
     return await this.outcome(answer.body.uuid, withinMs);
   }
 
-  outcome(uuid: string, withinMs = 30_000): Promise<Outcome> {
+  outcome(uuid: string, withinMs = 60_000): Promise<Outcome> {
     return this.until<Outcome>(
       `/commands/${uuid}/outcome`,
       (o) => o.state === 'executed' || o.state === 'error',

@@ -41,10 +41,13 @@ describe('a stream', () => {
     streams.apply([stream({ hz: 5 })]);
     const publisher = await peer.advertise({ topic: '/counter', type: INT64 });
     await publisher.matched();
+    const from = performance.now();
     await publisher.repeat({ data: 1 }, { count: 150, hz: 50 });
+    // 3 s, or what a busy machine makes of it.
+    const wanted = (5 * (performance.now() - from)) / 1000;
     const kept = points('/counter').length;
     expect(kept).toBeGreaterThanOrEqual(14);
-    expect(kept).toBeLessThanOrEqual(17);
+    expect(kept).toBeLessThanOrEqual(wanted + 2);
     await until(() => points('/counter').length >= 15);
   });
 
