@@ -3,7 +3,7 @@ import type { Config } from './config.js';
 import type { RosGraph } from './ros/graph.js';
 import type { NativeGuard } from './ros/guard.js';
 
-/** For tests: the name of a topic, service or action at whose messages the process ends as if ROS had aborted. */
+/** For tests: the names (comma-separated) of topics, services and actions at whose messages the process aborts, as ROS might. */
 const ABORT_ON = 'DROVER_TEST_ABORT_ON';
 
 /**
@@ -14,9 +14,9 @@ export async function openGraph(ros: Config['ros'], guard: NativeGuard, log: Log
   const rosLog = log.child({ part: 'ros' });
   if (ros === 'rclnodejs') {
     const { createRclnodejsGraph } = await import('./ros/rclnodejs/graph.js');
-    const abortOn = process.env[ABORT_ON];
+    const abortOn = process.env[ABORT_ON]?.split(',');
     const onNative = (name: string) => {
-      if (name === abortOn) process.abort();
+      if (abortOn?.includes(name)) process.abort();
     };
     return createRclnodejsGraph({ log: rosLog, guard, ...(abortOn ? { onNative } : {}) });
   }

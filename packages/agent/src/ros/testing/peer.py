@@ -124,6 +124,7 @@ class Peer:
         self.publishers = []
         self.servers = []
         self.goals_asked = {}
+        self.calls_asked = {}
 
     def say(self, line):
         with self.output:
@@ -205,6 +206,7 @@ class Peer:
 
     async def op_serve_set_bool(self, request):
         async def answer(asked, response):
+            self.calls_asked[request['name']] = self.calls_asked.get(request['name'], 0) + 1
             await self.sleep(request['delay_s'])
             response.success = asked.data
             response.message = 'on' if asked.data else 'off'
@@ -255,6 +257,9 @@ class Peer:
             return True
 
         self.serve_action(action, request['name'], execute, accepts)
+
+    async def op_calls_asked(self, request):
+        return self.calls_asked.get(request['name'], 0)
 
     async def op_goals_asked(self, request):
         return self.goals_asked.get(request['name'], 0)

@@ -30,6 +30,8 @@ export interface RclpyPeer extends GraphPeer {
   serveFibonacci(name: string, options?: { stepMs?: number; acceptDelayMs?: number }): Promise<void>;
   /** How many goals the server of that action was ever asked to run. */
   goalsAsked(name: string): Promise<number>;
+  /** How many calls of a served SetBool have arrived. */
+  callsAsked(name: string): Promise<number>;
   /** A service whose response takes each field that it shares with the request, e.g. test_msgs/srv/BasicTypes. */
   serveEcho(name: string, type: string): Promise<void>;
   /** An action that answers each goal by feedback and result of the same fields, e.g. test_msgs/action/NestedMessage. */
@@ -140,6 +142,10 @@ class Process implements RclpyPeer {
 
   async serveFibonacci(name: string, { stepMs = 20, acceptDelayMs = 0 } = {}): Promise<void> {
     await this.#ask('serve_fibonacci', { name, step_s: stepMs / 1000, accept_delay_s: acceptDelayMs / 1000 });
+  }
+
+  async callsAsked(name: string): Promise<number> {
+    return Number(await this.#ask('calls_asked', { name }));
   }
 
   async goalsAsked(name: string): Promise<number> {
