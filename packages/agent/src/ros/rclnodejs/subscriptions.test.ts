@@ -30,7 +30,7 @@ function failingOnce() {
     }
   }
   const rcl = { Node, QoS: class {} } as unknown as Rclnodejs;
-  const node = { getPublishersInfoByTopic: () => [] } as unknown as RclNode;
+  const node = { getPublishersInfoByTopic: () => [], countPublishers: () => 0 } as unknown as RclNode;
   return { readers, rcl, node };
 }
 

@@ -3,6 +3,7 @@ import type { SubscribeRequest, Subscription, TopicSight } from '../graph.js';
 import type { TopicEndpoint } from './api.js';
 import type { Connection } from './connection.js';
 import { Overlap } from './overlap.js';
+import { RecentMessages } from './recent-messages.js';
 import {
   isHeard,
   keepsHistory,
@@ -15,8 +16,13 @@ import {
 import { TopicReader } from './topic-reader.js';
 import { abortable } from './waiting.js';
 
-/** How often a topic's publishers are looked at; `soon` while there are none, so that a best-effort one is soon heard. */
-const LOOK_MS = { usual: 1000, soon: 200 };
+/**
+ * How often a topic's publishers are looked at; `soon` while there are none, so that a best-effort one is soon heard.
+ * rclnodejs has no event for a graph that changes; but to count publishers costs a fifteenth of looking at them, and
+ * another count has them looked at at once.
+ */
+const LOOK_MS = { usual: 500, soon: 200 };
+const COUNT_MS = 40;
 /** How long a reader stays beside the one that takes over from it, which publishers discover meanwhile. */
 const HANDOVER_MS = 1000;
 /** How long after that the history of transient local publishers may still arrive. */
@@ -72,9 +78,17 @@ class TopicSubscription {
   #changedAtMs = Number.NEGATIVE_INFINITY;
   /** There while a message may come twice: by two readers, or live and then in a history. */
   #overlap: Overlap | undefined;
+  /**
+   * While no message is expected twice: should a publisher that keeps a history turn out to be there already, what it has
+   * sent will come again.
+   */
+  readonly #recent = new RecentMessages();
   /** ROS failed to take from the reader; the next look makes another. */
   #broken = false;
   #publishers: readonly TopicEndpoint[] = [];
+  #countedAtMs = Number.NEGATIVE_INFINITY;
+  /** Publishers of whatever type, when they were last counted. */
+  #seenCount = 0;
   #otherTypes: readonly string[] = [];
   #problem: string | null = null;
   #closed = false;
@@ -110,6 +124,7 @@ class TopicSubscription {
   }
 
   #drain(): void {
+    this.#count();
     if (this.#broken) return;
     try {
       if (this.#oldReader) this.#hand(this.#oldReader, 'old');
@@ -121,12 +136,31 @@ class TopicSubscription {
     }
   }
 
+  /** Looks as soon as somebody came or went. */
+  #count(): void {
+    const nowMs = this.#connection.now();
+    if (this.#closed || nowMs - this.#countedAtMs < COUNT_MS) return;
+    this.#countedAtMs = nowMs;
+    try {
+      const count = this.#connection.node.countPublishers(this.#request.topic);
+      if (count === this.#seenCount) return;
+      this.#seenCount = count;
+      this.#lookIn(0);
+    } catch {
+      // The next look says what is wrong.
+    }
+  }
+
   /** At most as many as ROS keeps, so that a flood can't hold the process. */
   #hand(reader: TopicReader, which: 'old' | 'new'): void {
     for (const cdr of reader.take(this.#request.depth)) {
       // A callback before may have closed it.
       if (this.#closed) return;
-      if (this.#overlap?.isFirst(which, cdr) === false) continue;
+      if (this.#overlap) {
+        if (!this.#overlap.isFirst(which, cdr)) continue;
+      } else if (!this.#request.ignoreHistory) {
+        this.#recent.add(cdr, this.#connection.now());
+      }
       try {
         this.#request.onMessage(cdr);
       } catch (err) {
@@ -141,7 +175,8 @@ class TopicSubscription {
       this.#closeOldReader();
       if (this.#broken) this.#replaceReader();
       const wanted = this.#wantedQos(publishers);
-      if (wanted && !sameQos(wanted, this.#reader.qos) && !this.#oldReader) this.#changeReader(wanted);
+      const ready = !this.#oldReader || publishers.some((publisher) => !this.#hears(publisher));
+      if (wanted && ready && !sameQos(wanted, this.#reader.qos)) this.#changeReader(wanted);
       this.#see(publishers);
       this.#problem = null;
     } catch (err) {
@@ -154,23 +189,37 @@ class TopicSubscription {
   #see(publishers: readonly TopicEndpoint[]): void {
     this.#publishers = publishers;
     this.publisher = onlyNode(publishers);
-    if (this.#mayComeTwice(publishers)) this.#overlap ??= new Overlap();
+    if (this.#mayComeTwice(publishers)) this.#overlap ??= this.#beginOverlap();
     else this.#overlap = undefined;
     this.#lookIn(publishers.length === 0 || this.#oldReader ? LOOK_MS.soon : LOOK_MS.usual);
   }
 
+  /** Whether one of the readers is connected with it. */
+  #hears(publisher: TopicEndpoint): boolean {
+    return [this.#reader, this.#oldReader].some((reader) => reader && isHeard(publisher, reader.qos));
+  }
+
   #lookIn(ms: number): void {
     if (this.#closed) return;
+    clearTimeout(this.#lookTimer);
     this.#lookTimer = setTimeout(() => this.#look(), ms).unref();
   }
 
   #changeReader(qos: TopicQos): void {
     const made = this.#makeReader(qos);
+    // Still there where the new one comes early, because somebody is heard by neither.
+    this.#oldReader?.close();
     this.#oldReader = this.#reader;
     this.#reader = made;
     this.#changedAtMs = this.#connection.now();
-    this.#overlap ??= new Overlap();
+    this.#overlap ??= this.#beginOverlap();
     this.#overlap.handOver();
+  }
+
+  #beginOverlap(): Overlap {
+    const overlap = new Overlap(this.#request.depth);
+    for (const cdr of this.#recent.take()) overlap.isFirst('new', cdr);
+    return overlap;
   }
 
   #replaceReader(): void {
