@@ -132,7 +132,7 @@ describeRos('graph, types and dry runs, through the API, on real ROS 2 with rclp
     expect(new Ajv2020().compile(arrays.request.json_schema)(arrays.request.example)).toBe(true);
     expect(await cloud.call('GET', '/robots/rover-1/interfaces/std_msgs/msg/Strin')).toMatchObject({
       status: 404,
-      body: { error_code: 'not_found' },
+      body: { error_code: 'not_found', message: saying('did you mean std_msgs/msg/String?') },
     });
   });
 

@@ -6,13 +6,15 @@ import {
 } from '@drover/shared/ros/definitions';
 import { TypeNameError } from '@drover/shared/ros/types';
 import { UnknownTypeError } from './graph.js';
+import { type ListedSource, nearestType } from './nearest-type.js';
 
 /** Definitions by type, each read once. What is unknown is looked for again: its package may have been installed since. */
 export class Definitions {
-  readonly #source: DefinitionSource;
+  readonly #source: DefinitionSource | ListedSource;
   readonly #known = new Map<string, Promise<InterfaceDefinition>>();
 
-  constructor(source: DefinitionSource) {
+  /** @param source where it can list what it has, the nearest type is named with an unknown one. */
+  constructor(source: DefinitionSource | ListedSource) {
     this.#source = source;
   }
 
@@ -41,7 +43,8 @@ export class Definitions {
       return await loadInterface(type, this.#source);
     } catch (cause) {
       if (cause instanceof UndefinedTypeError || cause instanceof TypeNameError) {
-        throw new UnknownTypeError(type, { cause });
+        const near = 'names' in this.#source ? await nearestType(type, this.#source) : null;
+        throw new UnknownTypeError(type, { cause }, near === type ? null : near);
       }
       throw cause;
     }

@@ -178,8 +178,10 @@ export class UnknownTypeError extends Error {
   constructor(
     readonly type: string,
     options?: ErrorOptions,
+    /** What was most likely meant. */
+    near: string | null = null,
   ) {
-    super(`no such ROS type here: ${type}`, options);
+    super(`no such ROS type here: ${type}${near === null ? '' : `; did you mean ${near}?`}`, options);
   }
 }
 

@@ -43,6 +43,20 @@ export function graphContract(bench: Bench): void {
     });
   });
 
+  describe('the error of an unknown type', () => {
+    it.each([
+      ['of a name that is nearly right', 'geometry_msgs/msg/Twis', 'geometry_msgs/msg/Twist'],
+      ['of a package that is nearly right', 'geometri_msgs/msg/Twist', 'geometry_msgs/msg/Twist'],
+      ['in the wrong case', 'std_srvs/srv/Setbool', SET_BOOL],
+    ])('%s names the one that was meant', async (_, type, meant) => {
+      await expect(bench.graph.describe(type)).rejects.toThrow(`; did you mean ${meant}?`);
+    });
+
+    it('names none where none is near', async () => {
+      await expect(bench.graph.describe(UNKNOWN)).rejects.toThrow(/Nothing$/);
+    });
+  });
+
   describe('topics', () => {
     it('lists topics with their types and ends', async () => {
       const topic = bench.fresh('listed');

@@ -1,5 +1,5 @@
 import type { ServerEndpoint, TopicEndpoint } from '@drover/shared/link/answers';
-import { commonDefinitions } from '@drover/shared/ros/common';
+import { commonDefinitions, commonTypes } from '@drover/shared/ros/common';
 import type { DefinitionSource, InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
 import { AGENT_NODE_NAME } from '../agent-nodes.js';
@@ -16,6 +16,7 @@ import type {
   Subscription,
   TopicInfo,
 } from '../graph.js';
+import type { ListedSource } from '../nearest-type.js';
 import { Actions } from './actions.js';
 import { Changes } from './changes.js';
 import { type SimulatedClock, systemClock } from './clock.js';
@@ -30,12 +31,21 @@ import { following, Topics } from './topics.js';
 /** The agent's own node, as on ROS. */
 const AGENT_NODE = `/${AGENT_NODE_NAME}`;
 
+const COMMON: ListedSource = {
+  read: (type) => commonDefinitions.read(type),
+  names: async (pkg, kind) => {
+    const folder = `${pkg}/${kind}/`;
+    return commonTypes().flatMap((type) => (type.startsWith(folder) ? [type.slice(folder.length)] : []));
+  },
+  packages: async () => [...new Set(commonTypes().map((type) => type.slice(0, type.indexOf('/'))))],
+};
+
 export interface SimulatedGraphOptions {
   readonly clock?: SimulatedClock;
   /** Told of errors in code that the graph called (handlers, subscribers); the graph goes on. */
   readonly onFault: OnFault;
   /** Default: ROS's common packages. */
-  readonly definitions?: DefinitionSource;
+  readonly definitions?: DefinitionSource | ListedSource;
   /** Brings other nodes to life; `start` waits for it. */
   readonly onStart?: (peers: SimulatedPeers) => Promise<void>;
 }
@@ -64,7 +74,7 @@ export class SimulatedGraph implements RosGraph {
   #started: Promise<void> | null = null;
 
   constructor(options: SimulatedGraphOptions) {
-    const { clock = systemClock, onFault, definitions = commonDefinitions } = options;
+    const { clock = systemClock, onFault, definitions = COMMON } = options;
     this.#changes = new Changes(clock);
     const topics = new Topics(this.#changes);
     this.#parts = {
