@@ -68,7 +68,7 @@ export async function startAgent(
     compose.apply(wanted.compose);
   };
   const desired = new DesiredState({ dataDir, apply, log });
-  const inspector = new Inspector({ graph, policy, log });
+  const inspector = new Inspector({ graph, policy, guard: quarantine, log });
   const reporter = new StreamReporter({
     streams: () => [...streams.watched, ...logs.watched],
     drops: () => spool.drops(),

@@ -9,16 +9,24 @@ import { WrongKindError } from '../commands/outcome.js';
 import { READY_TIMEOUT_MS } from '../commands/perform.js';
 import { fitted, resolvedName } from '../commands/prepare.js';
 import { NotAllowedError, type Policy } from '../policy/policy.js';
-import { otherTypesWords, type RosGraph, UnknownTypeError } from '../ros/graph.js';
+import { otherTypesWords, QuarantinedError, type RosGraph, UnknownTypeError } from '../ros/graph.js';
+import type { NativeGuard } from '../ros/guard.js';
 
 export type CheckQuestion = Extract<Question, { about: 'check' }>;
+
+export interface CheckParts {
+  readonly graph: RosGraph;
+  readonly policy: Policy;
+  /** What refuses a command that it would be refused with. */
+  readonly guard: NativeGuard;
+}
 
 /**
  * Tries a command dry, by the code that a real one passes: nothing is published, called, sent or made on the graph. What
  * it finds holds for the moment it looks; a server may come up, or go, before the command does.
  */
 export async function checkCommand(
-  { graph, policy }: { graph: RosGraph; policy: Policy },
+  { graph, policy, guard }: CheckParts,
   command: CheckQuestion,
 ): Promise<RobotCheck[]> {
   const name = resolvedName(command);
@@ -30,7 +38,7 @@ export async function checkCommand(
       wrongName === null,
       wrongName ?? (name === command.name ? name : `${command.name} is ${name}`),
     ),
-    await checkPeers(graph, command, name),
+    checkQuarantine(guard, command, name) ?? (await checkPeers(graph, command, name)),
     checkPolicy(policy, command, name),
   ];
 }
@@ -50,6 +58,19 @@ async function checkPayload(graph: RosGraph, command: CheckQuestion): Promise<Ro
       check('type_known', false, error.message),
       check('payload_fits', false, 'not checked: it takes the type to know'),
     ];
+  }
+}
+
+const SOURCE_KIND = { topic: 'publisher', service: 'service', action_send_goal: 'action' } as const;
+
+/** Whoever is there: what is quarantined is not handed to. */
+function checkQuarantine(guard: NativeGuard, command: CheckQuestion, name: string): RobotCheck | null {
+  try {
+    guard.admit({ kind: SOURCE_KIND[command.interface], name, type: command.type });
+    return null;
+  } catch (error) {
+    if (!(error instanceof QuarantinedError)) throw error;
+    return check(command.interface === 'topic' ? 'subscribers_there' : 'server_there', false, error.message);
   }
 }
 

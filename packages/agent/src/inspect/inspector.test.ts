@@ -4,6 +4,8 @@ import { answer, type Question } from '@drover/shared/link/query';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { NO_RULES, Policy } from '../policy/policy.js';
 import { readPolicy } from '../policy/policy-file.js';
+import { QuarantinedError } from '../ros/graph.js';
+import { type NativeGuard, UNGUARDED } from '../ros/guard.js';
 import { createSimulatedGraph, type SimulatedGraph } from '../ros/simulated/graph.js';
 import { simulatedPeer } from '../ros/simulated/peer.fixture.js';
 import type { GraphPeer } from '../ros/testing/peer.js';
@@ -17,6 +19,7 @@ const FIBONACCI = 'test_msgs/action/Fibonacci';
 let graph: SimulatedGraph;
 let peer: GraphPeer;
 let policy: Policy;
+let guard: NativeGuard;
 
 beforeEach(async () => {
   const made = createSimulatedGraph({ onFault: () => {} });
@@ -25,10 +28,11 @@ beforeEach(async () => {
   graph = made;
   peer = simulatedPeer(made);
   policy = new Policy(NO_RULES);
+  guard = UNGUARDED;
 });
 
 async function ask(question: Question) {
-  const answered = await new Inspector({ graph, policy, log: silent }).answer({
+  const answered = await new Inspector({ graph, policy, guard, log: silent }).answer({
     kind: 'query',
     id: randomUUID(),
     question,
@@ -121,6 +125,19 @@ describe('a command tried dry', () => {
     expect(await check(drive())).toMatchObject({ subscribers_there: bad('nobody subscribes') });
   });
 
+  it('says that what it would act on is quarantined, whoever is there', async () => {
+    await peer.serveSetBool('/motors');
+    guard = {
+      admit: (source) => {
+        if (source.kind === 'service') throw new QuarantinedError(source, 0, 3, 'SIGABRT');
+        return UNGUARDED.admit(source);
+      },
+    };
+    expect(await check(motors())).toMatchObject({ server_there: bad('the service /motors is quarantined') });
+    await peer.subscribe({ topic: '/cmd_vel', type: TWIST });
+    expect(await check(drive())).toMatchObject({ subscribers_there: ok('/peer') });
+  });
+
   it('names the rule by which the policy refuses it', async () => {
     policy = new Policy(readPolicy({ topics: { deny: [{ match: '/cmd_vel', rule: 'hands-off' }] } }).rules);
     expect(await check(drive())).toMatchObject({ payload_fits: ok(''), policy_allows: bad('rule hands-off') });
@@ -167,7 +184,7 @@ describe('questions about the graph', () => {
   });
 
   it('are answered so many at once, and one more is refused', async () => {
-    const inspector = new Inspector({ graph, policy, log: silent });
+    const inspector = new Inspector({ graph, policy, guard, log: silent });
     const one = () => inspector.answer({ kind: 'query', id: randomUUID(), question: { about: 'graph' } });
     const answers = await Promise.all(Array.from({ length: ANSWERS_UNDER_WAY_MAX + 1 }, one));
     expect(answers.filter(({ error }) => error === null)).toHaveLength(ANSWERS_UNDER_WAY_MAX);

@@ -8,9 +8,8 @@ import {
 import type { Answer, Query, Question } from '@drover/shared/link/query';
 import type { InterfaceDefinition, MessageSchema } from '@drover/shared/ros/definitions';
 import type { Logger } from 'pino';
-import type { Policy } from '../policy/policy.js';
-import { type RosGraph, UnknownTypeError } from '../ros/graph.js';
-import { checkCommand } from './check.js';
+import { UnknownTypeError } from '../ros/graph.js';
+import { type CheckParts, checkCommand } from './check.js';
 
 /** Questions answered at once; one more is refused. The cloud asks fewer. */
 export const ANSWERS_UNDER_WAY_MAX = 16;
@@ -20,11 +19,11 @@ export const ANSWERS_UNDER_WAY_MAX = 16;
  * one that is lost on the way is asked again by whoever wants to know.
  */
 export class Inspector {
-  readonly #parts: { readonly graph: RosGraph; readonly policy: Policy };
+  readonly #parts: CheckParts;
   readonly #log: Logger;
   #underWay = 0;
 
-  constructor({ log, ...parts }: { graph: RosGraph; policy: Policy; log: Logger }) {
+  constructor({ log, ...parts }: CheckParts & { readonly log: Logger }) {
     this.#parts = parts;
     this.#log = log.child({ part: 'inspect' });
   }
