@@ -24,6 +24,28 @@ describe('loading rclnodejs', () => {
     expect(existsSync(addon())).toBe(true);
   });
 
+  it.each([
+    [{ RMW_IMPLEMENTATION: 'rmw_of_nobody_cpp' }, 'this ROS 2 does not have: install it'],
+    [{ ROS_DOMAIN_ID: '233' }, 'ROS_DOMAIN_ID is "233": use a whole number from 0 to 232'],
+    [{ ROS_DOMAIN_ID: 'lab' }, 'ROS_DOMAIN_ID is "lab"'],
+  ])('refuses %o, with which ROS would end the process', (wrong, words) => {
+    cpSync(process.execPath, addon());
+    expect(() => loadRclnodejs({ ...env(), ...wrong })).toThrow(
+      expect.objectContaining({ code: 'wrong_environment', message: expect.stringContaining(words) }),
+    );
+  });
+
+  it('takes the middleware that is among the libraries, and any domain that there is', () => {
+    mkdirSync(join(folder, 'lib'));
+    writeFileSync(join(folder, 'lib/librmw_x_cpp.so'), '');
+    const right = {
+      AMENT_PREFIX_PATH: `/opt/ros/jazzy:${folder}`,
+      RMW_IMPLEMENTATION: 'rmw_x_cpp',
+      ROS_DOMAIN_ID: '232',
+    };
+    expect(() => loadRclnodejs({ ...env(), ...right })).toThrow(expect.objectContaining({ code: 'not_installed' }));
+  });
+
   it('says that there is no addon, instead of building one', () => {
     expect(() => loadRclnodejs(env())).toThrow(expect.objectContaining({ code: 'not_installed' }));
     expect(existsSync(join(folder, 'build'))).toBe(true);

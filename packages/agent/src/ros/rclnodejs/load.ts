@@ -7,7 +7,7 @@ import type { Rclnodejs } from './api.js';
 export class RclnodejsUnavailableError extends Error {
   override readonly name = 'RclnodejsUnavailableError';
   constructor(
-    readonly code: 'not_sourced' | 'not_installed' | 'does_not_load',
+    readonly code: 'not_sourced' | 'wrong_environment' | 'not_installed' | 'does_not_load',
     message: string,
     options?: ErrorOptions,
   ) {
@@ -31,12 +31,48 @@ export function loadRclnodejs(env: NodeJS.ProcessEnv): Rclnodejs {
   if (!rosIsSourced(env)) {
     throw new RclnodejsUnavailableError('not_sourced', 'no ROS 2 is sourced: source its setup.bash first');
   }
+  checkRmw(env);
+  checkDomainId(env);
   const require = createRequire(import.meta.url);
   const folder = env.DROVER_RCLNODEJS || installedFolder(require);
   checkAddon(require, folder, env);
   const rcl = require(folder) as Rclnodejs;
   rcl.removeSignalHandlers();
   return rcl;
+}
+
+/**
+ * ROS ends the whole process where the middleware that is asked for is not there.
+ * @throws RclnodejsUnavailableError
+ */
+function checkRmw(env: NodeJS.ProcessEnv): void {
+  const rmw = env.RMW_IMPLEMENTATION;
+  if (!rmw) return;
+  const prefixes = (env.AMENT_PREFIX_PATH ?? '').split(':');
+  // Either is enough: a distribution's own packages may keep the library in a folder of the architecture.
+  const traces = [
+    ...prefixes.map((prefix) => join(prefix, 'lib', `lib${rmw}.so`)),
+    ...prefixes.map((prefix) => join(prefix, 'share/ament_index/resource_index/packages', rmw)),
+    ...(env.LD_LIBRARY_PATH ?? '').split(':').map((place) => join(place, `lib${rmw}.so`)),
+  ];
+  if (traces.some(existsSync)) return;
+  throw new RclnodejsUnavailableError(
+    'wrong_environment',
+    `RMW_IMPLEMENTATION is ${rmw}, which this ROS 2 does not have: install it, or unset the variable`,
+  );
+}
+
+/** What DDS has ports for. */
+const DOMAIN_ID_MAX = 232;
+
+/** ROS takes a domain that it has no ports for, and then fails at everything. @throws RclnodejsUnavailableError */
+function checkDomainId(env: NodeJS.ProcessEnv): void {
+  const id = env.ROS_DOMAIN_ID;
+  if (!id || (/^\d+$/.test(id) && Number(id) <= DOMAIN_ID_MAX)) return;
+  throw new RclnodejsUnavailableError(
+    'wrong_environment',
+    `ROS_DOMAIN_ID is ${JSON.stringify(id)}: use a whole number from 0 to ${DOMAIN_ID_MAX}, or unset it`,
+  );
 }
 
 function installedFolder(require: NodeJS.Require): string {
