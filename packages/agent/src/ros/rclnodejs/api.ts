@@ -112,6 +112,8 @@ export const QOS = {
 export interface RclPublisher {
   /** Publishes CDR as it stands. */
   publish(cdr: Buffer): void;
+  /** False where that takes longer than so many nanoseconds. @throws where the middleware can't tell */
+  waitForAllAcked(timeoutNs: bigint): boolean;
   readonly subscriptionCount: number;
 }
 

@@ -5,7 +5,7 @@ import { type CallRequest, NotReadyError, RosTimeoutError } from '../graph.js';
 import type { Admitted } from '../guard.js';
 import type { RclClient } from './api.js';
 import { type CdrService, cdrService, Unread } from './cdr-types.js';
-import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
+import { type Connection, KEPT_MAX, rosError } from './connection.js';
 import { Kept } from './kept.js';
 import { serversOf } from './survey.js';
 import { abortable, waitUntil, withDeadline } from './waiting.js';
@@ -31,7 +31,7 @@ export class ServiceClients {
     this.#definitions = definitions;
     this.#kept = new Kept({
       max: KEPT_MAX,
-      idleMs: IDLE_MS,
+      idleMs: connection.idleMs,
       now: connection.now,
       mayGo: ({ calls }) => calls === 0,
       letGo: ({ client, admitted }) => admitted.during(() => connection.node.destroyClient(client)),

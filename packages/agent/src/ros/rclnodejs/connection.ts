@@ -19,6 +19,8 @@ export interface Connection {
   readonly guard: NativeGuard;
   /** For tests that provoke a crash: called within native code with the name of what has just brought something. */
   readonly onNative?: (name: string) => void;
+  /** Publishers, clients and action clients unused for this long are let go. */
+  readonly idleMs: number;
 }
 
 /** Where the graph says what nobody waits for; a pino logger is one. */
@@ -26,9 +28,7 @@ export interface GraphLog {
   warn(fields: object, message: string): void;
 }
 
-/** Publishers, clients and action clients unused for this long are let go. */
-export const IDLE_MS = 10 * 60_000;
-/** And there are at most so many of each. */
+/** There are at most so many publishers, clients and action clients, each. */
 export const KEPT_MAX = 256;
 
 /** ROS's own words for what did not work. */

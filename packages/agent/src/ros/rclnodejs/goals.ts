@@ -13,7 +13,7 @@ import type { Admitted } from '../guard.js';
 import { cancelGoal, followGoal } from './accepted-goal.js';
 import type { RclActionClient, RclGoalHandle } from './api.js';
 import { type CdrAction, cdrAction, Unread } from './cdr-types.js';
-import { type Connection, IDLE_MS, KEPT_MAX, rosError } from './connection.js';
+import { type Connection, KEPT_MAX, rosError } from './connection.js';
 import { type GoalSchemas, goalSchemas } from './goal-messages.js';
 import { Kept } from './kept.js';
 import { serversOf } from './survey.js';
@@ -46,7 +46,7 @@ export class ActionClients {
     this.#definitions = definitions;
     this.#kept = new Kept({
       max: KEPT_MAX,
-      idleMs: IDLE_MS,
+      idleMs: connection.idleMs,
       now: connection.now,
       mayGo: ({ goals }) => goals === 0,
       letGo: ({ client, admitted }) => admitted.during(() => client.destroy()),

@@ -31,6 +31,8 @@ import { endpointsOf, serversOf, surveyOf } from './survey.js';
 
 /** How long the main node waits in ROS at a time: making or destroying anything on it blocks JavaScript for as long. */
 const SPIN_TIMEOUT_MS = 10;
+/** Publishers and clients unused for this long are let go. */
+const IDLE_MS = 10 * 60_000;
 /** How often what is idle is looked for. */
 const SWEEP_MS = 60_000;
 
@@ -46,6 +48,8 @@ export interface RclnodejsGraphOptions {
   readonly guard?: NativeGuard;
   /** See Connection. */
   readonly onNative?: (name: string) => void;
+  /** Publishers and clients unused for this long, milliseconds, are let go; default 10 minutes. */
+  readonly idleMs?: number;
 }
 
 /**
@@ -77,8 +81,8 @@ class RclnodejsGraph implements RosGraph {
   /** @throws RclnodejsUnavailableError, and what ROS does */
   async start(): Promise<void> {
     this.#stopping.signal.throwIfAborted();
-    const { env = process.env, log, domainId, now = () => performance.now(), onNative } = this.#options;
-    const { guard = UNGUARDED } = this.#options;
+    const { env = process.env, log, domainId, now = () => performance.now(), idleMs = IDLE_MS } = this.#options;
+    const { guard = UNGUARDED, onNative } = this.#options;
     const rcl = loadRclnodejs(env);
     const context = new rcl.Context(domainId === undefined ? undefined : BigInt(domainId));
     // None of the program's arguments are for ROS.
@@ -91,7 +95,7 @@ class RclnodejsGraph implements RosGraph {
     node.spin(SPIN_TIMEOUT_MS);
     const stopped = this.#stopping.signal;
     const guarded = { guard, ...(onNative ? { onNative } : {}) };
-    const connection = { rcl, context, node, stopped, log, now, joinedAtMs: now(), ...guarded };
+    const connection = { rcl, context, node, stopped, log, now, joinedAtMs: now(), idleMs, ...guarded };
     this.#parts = new Parts(connection, this.#definitions);
   }
 
@@ -165,9 +169,12 @@ class Parts {
     this.clients = new ServiceClients(connection, definitions);
     this.actions = new ActionClients(connection, definitions);
     this.subscriptions = new Subscriptions(connection, definitions);
-    this.#sweep = setInterval(() => {
-      for (const part of [this.publishers, this.clients, this.actions]) part.sweep();
-    }, SWEEP_MS).unref();
+    this.#sweep = setInterval(
+      () => {
+        for (const part of [this.publishers, this.clients, this.actions]) part.sweep();
+      },
+      Math.min(SWEEP_MS, connection.idleMs),
+    ).unref();
   }
 
   /** Hidden topics, those of actions among them, are left out as `ros2 topic list` does. */

@@ -32,6 +32,8 @@ export interface RclpyPeer extends GraphPeer {
   goalsAsked(name: string): Promise<number>;
   /** How many calls of a served SetBool have arrived. */
   callsAsked(name: string): Promise<number>;
+  /** How many of each are on the graph under that name; those of an action are on names under it, `/x/_action/feedback`. */
+  endpoints(name: string): Promise<{ publishers: number; subscribers: number; clients: number }>;
   /** A service whose response takes each field that it shares with the request, e.g. test_msgs/srv/BasicTypes. */
   serveEcho(name: string, type: string): Promise<void>;
   /** An action that answers each goal by feedback and result of the same fields, e.g. test_msgs/action/NestedMessage. */
@@ -150,6 +152,10 @@ class Process implements RclpyPeer {
 
   async goalsAsked(name: string): Promise<number> {
     return Number(await this.#ask('goals_asked', { name }));
+  }
+
+  async endpoints(name: string): Promise<{ publishers: number; subscribers: number; clients: number }> {
+    return (await this.#ask('endpoints', { name })) as { publishers: number; subscribers: number; clients: number };
   }
 
   async serveEcho(name: string, type: string): Promise<void> {
