@@ -258,10 +258,8 @@ class Peer:
 
         self.serve_action(action, request['name'], execute, accepts)
 
-<<<<<<< HEAD
     async def op_calls_asked(self, request):
         return self.calls_asked.get(request['name'], 0)
-=======
     async def op_endpoints(self, request):
         name = request['name']
         return {
@@ -269,7 +267,6 @@ class Peer:
             'subscribers': self.node.count_subscribers(name),
             'clients': self.node.count_clients(name),
         }
->>>>>>> 0cff19f (Space the messages of a burst to one topic, and test what first messages meet)
 
     async def op_goals_asked(self, request):
         return self.goals_asked.get(request['name'], 0)
