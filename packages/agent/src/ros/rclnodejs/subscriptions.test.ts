@@ -48,6 +48,7 @@ it('makes another reader of a topic where ROS fails to take from one, and says s
       now: () => performance.now(),
       joinedAtMs: 0,
       guard: UNGUARDED,
+      idleMs: 60_000,
     };
     const source = { read: async () => parseSchema(INT64, 'int64 data').text };
     const subscriptions = new Subscriptions(connection, new Definitions(source));
