@@ -60,6 +60,39 @@ describeRos('why a stream records what it records, through the API, on real ROS 
     await untilStatus(cloud, '/nobody', (now) => now.state === 'no_publisher' && now.publishers === 0);
   });
 
+  it('a publisher that comes back with another QoS is recorded on', async () => {
+    await addStream(cloud, '/changing', INT64, 50);
+    const changes = [
+      { reliability: 'reliable' },
+      { reliability: 'best_effort' },
+      { reliability: 'reliable', durability: 'transient_local' },
+      { reliability: 'best_effort' },
+    ] as const;
+    const recorded = async () =>
+      (await cloud.get<{ payload: { data: number } }[]>('/robots/rover-1/data?source=/changing&limit=1000')).map(
+        ({ payload }) => payload.data,
+      );
+    let n = 0;
+    for (const qos of changes) {
+      const publisher = await peer.advertise({ topic: '/changing', type: INT64, ...qos });
+      const first = n + 1;
+      await expect
+        .poll(
+          async () => {
+            n += 1;
+            await publisher.publish({ data: n });
+            return Math.max(0, ...(await recorded()));
+          },
+          { timeout: 10_000, interval: 100 },
+        )
+        .toBeGreaterThanOrEqual(first);
+      await publisher.close();
+    }
+    const all = await recorded();
+    expect(all).toHaveLength(new Set(all).size);
+    expect(await untilStatus(cloud, '/changing', () => true)).toMatchObject({ drops: [] });
+  });
+
   it('an Image below the bound is recorded whole, one above it dropped and counted', async () => {
     await addStream(cloud, '/camera', IMAGE, 10);
     await cloud.call('PATCH', statusPath('/camera', 'options'), { max_message_bytes: 1_000_000 });
@@ -81,17 +114,22 @@ describeRos('why a stream records what it records, through the API, on real ROS 
     const points = await cloud.until<Point[]>('/robots/rover-1/data?source=/camera', (all) => all.length > 0);
     expect(points.map(({ payload }) => payload.width)).toEqual([900]);
     expect(Buffer.from(points[0]?.payload.data ?? '', 'base64').equals(Buffer.alloc(900_000, 7))).toBe(true);
-    // Beyond what the bound was at first, by default.
+    // Beyond what the bound was at first, by default; published until the robot has heard of the new one.
     await cloud.call('PATCH', statusPath('/camera', 'options'), { max_message_bytes: 16 * 1024 * 1024 });
-    await untilStatus(cloud, '/camera', (now) => now.max_message_bytes > 2 ** 23);
+    const recordings = async () => {
+      const streams = await cloud.get<{ source: string; num_recordings: number }[]>('/robots/rover-1/streams');
+      return streams.find(({ source }) => source === '/camera')?.num_recordings ?? 0;
+    };
     await expect
       .poll(
         async () => {
-          await camera.publish(image(3000, 3000));
-          return (await cloud.get<Point[]>('/robots/rover-1/data?source=/camera&limit=1'))[0]?.payload.width;
+          await camera.publish(image(3000, 2800));
+          return recordings();
         },
-        { timeout: 20_000, interval: 2000 },
+        { timeout: 25_000, interval: 1000 },
       )
-      .toBe(3000);
-  });
+      .toBeGreaterThan(1);
+    const [large] = await cloud.get<Point[]>('/robots/rover-1/data?source=/camera&limit=1');
+    expect(large?.payload.width).toBe(3000);
+  }, 60_000);
 });
