@@ -29,7 +29,8 @@ describeRos('an abort inside ROS, for real, with the agent under its supervisor'
   let agent: TestAgent;
   let peer: RclpyPeer;
   let culprit: RclpyPublisher;
-  let counting: Promise<unknown>;
+  /** Ends when the peer stops. */
+  const background: Promise<unknown>[] = [];
 
   beforeAll(async () => {
     [cloud, peer] = await Promise.all([TestCloud.start(), startRclpyPeer({ domainId: ROS_DOMAIN_ID })]);
@@ -51,15 +52,13 @@ describeRos('an abort inside ROS, for real, with the agent under its supervisor'
     culprit = await peer.advertise({ topic: CULPRIT, type: INT64 });
     await addStream(cloud, '/counter', INT64, 100);
     await counter.matched();
-    // Until the peer stops; its last word is then that it has stopped.
-    counting = counter
-      .repeat({ data: 0 }, { count: 600 * COUNTER_HZ, hz: COUNTER_HZ, counter: 'data' })
-      .catch(() => {});
+    const counting = counter.repeat({ data: 0 }, { count: 600 * COUNTER_HZ, hz: COUNTER_HZ, counter: 'data' });
+    background.push(counting.catch(() => {}));
   });
 
   afterAll(async () => {
     await peer?.stop();
-    await counting;
+    await Promise.all(background);
     expect(await agent?.stop()).toBe(0);
     expect(await cloud?.stop()).toBe(0);
   });
@@ -141,15 +140,25 @@ describeRos('an abort inside ROS, for real, with the agent under its supervisor'
     expect(gapsMs.length).toBeLessThanOrEqual(3);
   }, 120_000);
 
-  it('the culprit is tried again once its stream was disabled and enabled', async () => {
+  it('the culprit is tried again once its stream was disabled and enabled; one that crashes at once is soon quarantined', async () => {
     const change = (enabled: boolean) => cloud.call('PATCH', '/robots/rover-1/%2Fculprit', { enabled, hz: 10 });
     await change(false);
     await agent.process.line(({ msg }) => msg === 'quarantine lifted');
     await change(true);
     await untilStatus(cloud, CULPRIT, ({ state }) => state === 'waiting' || state === 'receiving');
-    await crashByMessage();
+    await restartCleanly();
+
+    const since = agent.process.lines.length;
+    const publishing = culprit.repeat({ data: 3 }, { count: 600 * 20, hz: 20 }).catch(() => {});
+    await agent.process.line(died, since);
+    const diedMs = Date.now();
+    const { time } = await agent.process.line(({ msg }) => msg.startsWith('source quarantined'), since);
+    await untilStatus(cloud, CULPRIT, ({ state }) => state === 'quarantined');
     await counterGoesOn();
+    console.log(`quarantined ${Number(time) - diedMs} ms after the first of three crashes in a row`);
+    expect(agent.process.lines.slice(since).filter(died)).toHaveLength(3);
     await change(false);
+    background.push(publishing);
   }, 60_000);
 
   it('a call under way at the abort is told as unknown and never made again; the third time its service is quarantined', async () => {
