@@ -7,7 +7,7 @@ import type {
   ReceivedMessage,
   ServiceClass,
 } from './api.js';
-import { NativeMemory } from './native-memory.js';
+import { generatedClass, NativeMemory } from './native-memory.js';
 
 /**
  * Message, service and action classes in the place of those that rclnodejs generates: values cross as CDR, so that the
@@ -76,7 +76,7 @@ export interface CdrService {
   request(cdr: Uint8Array): OutgoingMessage;
 }
 
-/** @throws where ROS or rclnodejs has no such service type. */
+/** @throws DefinitionError where rclnodejs has no such service type. */
 export function cdrService(rcl: Rclnodejs, type: string): CdrService {
   const [pkgName = '', subFolder = '', interfaceName = ''] = type.split('/');
   const memory = new NativeMemory(rcl, `${type}_Request`);
@@ -92,10 +92,10 @@ export interface CdrAction {
   goal(cdr: Uint8Array): OutgoingMessage;
 }
 
-/** @throws where ROS or rclnodejs has no such action type. */
+/** @throws DefinitionError where rclnodejs has no such action type. */
 export function cdrAction(rcl: Rclnodejs, type: string): CdrAction {
   const [pkgName = '', subFolder = '', interfaceName = ''] = type.split('/');
-  const generated = rcl.require(type).impl;
+  const generated = generatedClass(rcl, type).impl;
   const memory = new NativeMemory(rcl, `${type}_SendGoal_Request`);
   // rclnodejs puts the goal id and the goal into a request of its making; the goal is the whole message already.
   const SendGoalRequest = class implements NativeMessage {

@@ -1,4 +1,5 @@
 import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
+import { DefinitionError } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
 import type { Definitions } from '../definitions.js';
 import { type CallRequest, NotReadyError, RosTimeoutError } from '../graph.js';
@@ -141,6 +142,7 @@ function orRosError<T>(name: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
+    if (cause instanceof DefinitionError) throw cause;
     throw rosError(`could not call ${name}`, cause);
   }
 }

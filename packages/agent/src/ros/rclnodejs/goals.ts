@@ -1,5 +1,5 @@
 import { decodeCdr, encodeCdr } from '@drover/shared/ros/cdr';
-import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
+import { DefinitionError, type InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { Definitions } from '../definitions.js';
 import {
   type GoalHandle,
@@ -178,6 +178,7 @@ function orRosError<T>(name: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
+    if (cause instanceof DefinitionError) throw cause;
     throw rosError(`could not reach the action at ${name}`, cause);
   }
 }

@@ -1,3 +1,4 @@
+import { DefinitionError } from '@drover/shared/ros/definitions';
 import type { GeneratedClass, MessageClass, NativeMessage, Rclnodejs } from './api.js';
 
 /** Encapsulation header of plain little-endian CDR. */
@@ -15,11 +16,11 @@ export class NativeMemory {
   readonly #generated: GeneratedClass;
   readonly #name: { pkgName: string; subFolder: string; interfaceName: string };
 
-  /** @param type full name of a message or of a part of a service or action. @throws where ROS or rclnodejs has no such type. */
+  /** @param type full name of a message or of a part of a service or action. @throws DefinitionError */
   constructor(rcl: Rclnodejs, type: string) {
     const [pkgName = '', subFolder = '', interfaceName = ''] = type.split('/');
     this.#rcl = rcl;
-    this.#generated = rcl.require(type);
+    this.#generated = generatedClass(rcl, type);
     this.#name = { pkgName, subFolder, interfaceName };
   }
 
@@ -72,5 +73,21 @@ export class NativeMemory {
         return name;
       }
     };
+  }
+}
+
+/**
+ * What rclnodejs has generated of a type. It does so for the packages that are there when it is built.
+ * @throws DefinitionError where it has nothing of it.
+ */
+export function generatedClass(rcl: Rclnodejs, type: string): GeneratedClass {
+  try {
+    return rcl.require(type);
+  } catch (cause) {
+    const hint =
+      'run "npx generate-ros-messages" where its package is sourced; it takes .srv and .action files, and nothing of a package that has .idl alone';
+    throw new DefinitionError(type, `rclnodejs has no class for it, which services and actions need: ${hint}`, {
+      cause,
+    });
   }
 }

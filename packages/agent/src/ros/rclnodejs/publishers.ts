@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { DefinitionError } from '@drover/shared/ros/definitions';
 import type { Definitions } from '../definitions.js';
 import { type PublishRequest, RosError } from '../graph.js';
 import type { Admitted } from '../guard.js';
@@ -113,6 +114,10 @@ export class Publishers {
     try {
       publisher = admitted.during(() => node.createPublisher(topicType(type), topic, { qos }));
     } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      if (reason.includes('rosidl_typesupport')) {
+        throw new DefinitionError(type, `its library does not load (is its workspace sourced?): ${reason}`, { cause });
+      }
       throw rosError(`could not make a publisher of ${topic}`, cause);
     }
     // Whoever waits for it looks himself whether the graph was stopped.

@@ -30,7 +30,10 @@ WORDS = {'NaN': math.nan, 'Infinity': math.inf, '-Infinity': -math.inf}
 
 def interface(name):
     package, kind, type_name = name.split('/')
-    return getattr(importlib.import_module(f'{package}.{kind}'), type_name)
+    # `Name_Goal`, `Name_Request`: a part of an action or a service.
+    owner, _, part = type_name.partition('_')
+    found = getattr(importlib.import_module(f'{package}.{kind}'), owner)
+    return getattr(found, part) if part else found
 
 
 def fields(message):
@@ -196,6 +199,9 @@ class Peer:
             {'message': to_json(message), 'cdr': base64.b64encode(serialize_message(message)).decode()}
             for message in messages
         ]
+
+    async def op_complete(self, request):
+        return to_json(from_json(interface(request['type'])(), request['message']))
 
     async def op_deserialize(self, request):
         message_type = interface(request['type'])

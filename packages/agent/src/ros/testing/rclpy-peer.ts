@@ -38,6 +38,8 @@ export interface RclpyPeer extends GraphPeer {
   serveEcho(name: string, type: string): Promise<void>;
   /** An action that answers each goal by feedback and result of the same fields, e.g. test_msgs/action/NestedMessage. */
   serveEchoAction(name: string, type: string): Promise<void>;
+  /** A message with the fields that it lacks, as ROS itself fills them; of a service's or an action's part as well. */
+  complete(type: string, message: unknown): Promise<unknown>;
   /** Messages as ROS itself reads them from CDR. */
   deserialize(type: string, cdrs: readonly Uint8Array[]): Promise<unknown[]>;
   /** Random messages, each with the CDR that ROS itself writes of it. */
@@ -168,6 +170,10 @@ class Process implements RclpyPeer {
 
   async log(level: PeerLogLevel, text: string): Promise<{ file: string; function: string; line: number }> {
     return (await this.#ask('log', { level, text })) as { file: string; function: string; line: number };
+  }
+
+  complete(type: string, message: unknown): Promise<unknown> {
+    return this.#ask('complete', { type, message });
   }
 
   async deserialize(type: string, cdrs: readonly Uint8Array[]): Promise<unknown[]> {
