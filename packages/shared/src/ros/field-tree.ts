@@ -29,8 +29,6 @@ export function fieldTreeOf(schema: MessageSchema): readonly FieldTree[] {
 
 class Trees {
   #count: number;
-  /** The default message of each struct that states a default, made once. */
-  readonly #defaults = new Map<StructLayout, Record<string, unknown>>();
 
   constructor(count: number) {
     this.#count = count;
@@ -42,7 +40,7 @@ class Trees {
       type: typeWord(field.element),
       array: arrayWords(field),
       string_length_max: 'lengthMax' in field.element ? field.element.lengthMax : null,
-      default: field.defaultValue === undefined ? null : this.#default(layout, field),
+      default: field.defaultValue === undefined ? null : statedDefault(layout, field),
       fields: field.element.kind === 'struct' ? this.#nested(field.element.struct) : null,
     }));
   }
@@ -52,15 +50,12 @@ class Trees {
     this.#count += struct.fields.length;
     return this.fields(struct);
   }
+}
 
-  #default(layout: StructLayout, field: FieldLayout): unknown {
-    let defaults = this.#defaults.get(layout);
-    if (!defaults) {
-      defaults = structToJson(layout, convertMessage(layout, {}, 'default'));
-      this.#defaults.set(layout, defaults);
-    }
-    return defaults[field.name];
-  }
+/** Of this field alone: what stands beside it may be as large as a message may be, and each of thousands of types so. */
+function statedDefault(layout: StructLayout, field: FieldLayout): unknown {
+  const alone = { ...layout, fields: [field], byName: new Map([[field.name, field]]) };
+  return structToJson(alone, convertMessage(alone, {}, 'default'))[field.name];
 }
 
 function arrayWords({ array }: FieldLayout): FieldTree['array'] {

@@ -181,4 +181,19 @@ describe('the field tree', () => {
     expect(JSON.stringify(jsonSchemaOf(schema)).length).toBeLessThan(20_000);
     expect(exampleOf(named('uint8[1000000] image\n'))).toEqual({});
   });
+
+  it('takes a stated default for itself, however much stands beside it, in as many types as may be', () => {
+    const separator = `${'='.repeat(80)}\nMSG: a_msgs/`;
+    const types = Array.from({ length: 400 }, (_, n) => `T${n}`);
+    const fields = fieldTreeOf(
+      named(
+        [
+          types.map((type, n) => `${type}[] t${n}\n`).join(''),
+          ...types.map((type) => `${separator}${type}\nint32 a 7\nRow[100] rows\n`),
+          `${separator}Row\nCell[1000] cells\n${separator}Cell\nint8 x\n`,
+        ].join(''),
+      ),
+    );
+    expect(fields[399]?.fields?.[0]).toMatchObject({ name: 'a', default: 7 });
+  });
 });
