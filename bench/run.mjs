@@ -1,2 +1,2 @@
-// `npm run bench`: runs every benchmark in this folder. There is none yet; each comes beside its physical limit and its peer.
-console.log('No benchmarks yet.');
+// `npm run bench`: the benchmarks of this folder; each comes beside its physical limit and its peer.
+import './sampling.mjs';
