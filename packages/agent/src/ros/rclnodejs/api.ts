@@ -127,6 +127,8 @@ export interface RclActionClient {
   sendGoal(goal: object, onFeedback: (feedback: unknown) => void, goalId: GoalIdMessage): Promise<RclGoalHandle>;
   /** By goal id as ActionUuid writes it. Private to rclnodejs: the only way to the feedback of a goal sent by another. */
   readonly _feedbackCallbacks: Map<string, (feedback: unknown) => void>;
+  /** The same for goals under way, which rclnodejs lets go of when a status message tells their end. */
+  readonly _goalHandles: Map<string, unknown>;
   destroy(): void;
 }
 

@@ -121,11 +121,23 @@ export function cdrAction(rcl: Rclnodejs, type: string): CdrAction {
     },
     FeedbackMessage: receivedClass(new NativeMemory(rcl, `${type}_FeedbackMessage`), (cdr) => ({ feedback: cdr })),
     CancelGoal: generated.CancelGoal,
-    GoalStatusArray: generated.GoalStatusArray,
+    GoalStatusArray: unreadStatusClass(new NativeMemory(rcl, 'action_msgs/msg/GoalStatusArray')),
   };
   const name = { pkgName, subFolder, interfaceName };
   const actionClass = Object.assign(() => {}, { impl, type: () => name });
   return { actionClass, goal: (cdr) => new OutgoingMessage(memory, cdr) };
+}
+
+/**
+ * For the status of all goals of a server: nothing in it is news to us, who ask for results. It is taken, as it would
+ * keep the client ready for ever, and freed: the generated class loses some of it each time.
+ */
+function unreadStatusClass(memory: NativeMemory): ReceivedClass {
+  return class extends receivedClass(memory, () => null) {
+    /** Where rclnodejs looks for goals that have ended. */
+    readonly status_list = { data: [] };
+    override deserialize(): void {}
+  };
 }
 
 /** Where a feedback message's goal id stands: after the header. */

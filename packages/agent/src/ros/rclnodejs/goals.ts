@@ -19,7 +19,7 @@ import { Kept } from './kept.js';
 import { serversOf } from './survey.js';
 import { abortable, waitUntil, withDeadline } from './waiting.js';
 
-/** rclnodejs keeps a feedback callback for each goal for as long as the client lives: a client serves this many. */
+/** What rclnodejs keeps of a goal that was accepted too late stays as long as its client: a client serves this many. */
 const GOALS_PER_CLIENT = 1000;
 
 type ActionDefinition = Extract<InterfaceDefinition, { kind: 'action' }>;
@@ -102,11 +102,19 @@ export class ActionClients {
       return accepted;
     } finally {
       ended.then(() => {
+        this.#forget(kept, request.goalId);
         noteEnd();
         kept.goals -= 1;
         this.#kept.touch(key);
       });
     }
+  }
+
+  /** rclnodejs itself keeps a goal's feedback callback for as long as the client lives. */
+  #forget({ client }: ActionServerClient, goalId: Uint8Array): void {
+    const id = this.#connection.rcl.ActionUuid.fromBytes(Uint8Array.from(goalId)).toString();
+    client._feedbackCallbacks.delete(id);
+    client._goalHandles.delete(id);
   }
 
   #make(name: string, definition: ActionDefinition): ActionServerClient {
