@@ -33,10 +33,10 @@ const JOINING_MS = 5_000;
 const BURST = { size: 5, gapMs: 4 };
 
 /**
- * How long the first few messages of a publisher may take to be acknowledged before more follow: a subscriber that is
- * slower to match the publisher than the other way round gets what the publisher still has, and that is DEPTH.
+ * How long the first message of a publisher may take to be acknowledged before more than a few follow: a subscriber that
+ * is slower to match the publisher than the other way round gets what the publisher still has, and that is DEPTH.
  */
-const FIRST_ACK_MS = 1_000;
+const FIRST_ACK_MS = 200;
 
 interface TopicPublisher {
   readonly publisher: RclPublisher;
@@ -46,6 +46,8 @@ interface TopicPublisher {
   readonly pace: Pace;
   /** Messages under way; it is not let go before they are out. */
   publishing: number;
+  /** From the first message on: settles once the subscribers have it, or the wait for that is over. */
+  firstArrival: Promise<void> | undefined;
   /** Settles once the subscribers that are there have been discovered, or the wait for them is over. */
   readonly matched: Promise<void>;
 }
@@ -89,6 +91,7 @@ export class Publishers {
       request.signal?.throwIfAborted();
       // A copy of its own: the caller may go on writing into the same memory.
       admitted.during(() => publisher.publish(Buffer.from(cdr)));
+      kept.firstArrival ??= this.#acknowledged(kept);
       return { matchedSubscribers: publisher.subscriptionCount };
     } catch (cause) {
       stopped.throwIfAborted();
@@ -122,17 +125,31 @@ export class Publishers {
     }
     // Whoever waits for it looks himself whether the graph was stopped.
     const matched = this.#match(publisher, request).catch(() => {});
-    const pace = new Pace({ ...BURST, afterFirst: () => this.#acknowledged(publisher) }, this.#connection);
-    return { publisher, latched, admitted, matched, pace, publishing: 0 };
+    const { now, stopped } = this.#connection;
+    const sleep = (ms: number) => abortable(stopped, setTimeout<void>(ms));
+    const pace = new Pace({ ...BURST, afterFirst: async () => kept.firstArrival, now, sleep });
+    const kept: TopicPublisher = {
+      publisher,
+      latched,
+      admitted,
+      matched,
+      pace,
+      publishing: 0,
+      firstArrival: undefined,
+    };
+    return kept;
   }
 
   /** Resolves when every reliable subscriber has what was published, or the wait is over. */
-  async #acknowledged(publisher: RclPublisher): Promise<void> {
+  async #acknowledged(kept: TopicPublisher): Promise<void> {
+    kept.publishing += 1;
     try {
       const timeout = { timeoutMs: FIRST_ACK_MS, signal: this.#connection.stopped };
-      await waitUntil(() => publisher.waitForAllAcked(0n), timeout);
+      await waitUntil(() => kept.admitted.during(() => kept.publisher.waitForAllAcked(0n)), timeout);
     } catch {
       // Not every middleware can tell. A graph that was stopped is seen by whoever waits.
+    } finally {
+      kept.publishing -= 1;
     }
   }
 

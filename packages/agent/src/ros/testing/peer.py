@@ -266,6 +266,7 @@ class Peer:
 
     async def op_calls_asked(self, request):
         return self.calls_asked.get(request['name'], 0)
+
     async def op_endpoints(self, request):
         name = request['name']
         return {
