@@ -1,6 +1,6 @@
 import type { CommandCheck } from '@drover/shared/api/commands';
 import { ApiError } from '@drover/shared/api/errors';
-import { checkAnswer } from '@drover/shared/link/answers';
+import { checkAnswer, type RobotCheck, type RobotCheckName } from '@drover/shared/link/answers';
 import { inquire, type RobotQuestions } from '../graph/inquiry.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import type { RobotRef, Robots } from '../robots/robots.js';
@@ -33,7 +33,8 @@ export class DryRun {
     try {
       const question = { about: 'check', interface: kind, name, type, payload, latched } as const;
       const { checks } = await inquire(this.#questions, robot, question, checkAnswer);
-      return report([known, check('robot_online', true, 'it is connected'), ...checks]);
+      const told = namesOf(request).map((each) => tellingOf(checks, each));
+      return report([known, check('robot_online', true, 'it is connected'), ...told]);
     } catch (error) {
       const cause = error instanceof ApiError ? error.cause : undefined;
       if (!(cause instanceof NoAnswerError) || cause.reason !== 'offline') throw error;
@@ -42,13 +43,23 @@ export class DryRun {
   }
 }
 
+/** What the robot looks at for a command, in this order. */
+function namesOf(request: CommandRequest): readonly RobotCheckName[] {
+  const peers = request.interface === 'topic' ? 'subscribers_there' : 'server_there';
+  return ['type_known', 'payload_fits', 'name_resolves', peers, 'policy_allows'];
+}
+
+/** Nothing is well for the robot's not saying so. */
+function tellingOf(checks: readonly RobotCheck[], name: RobotCheckName): Check {
+  const told = checks.filter((each) => each.name === name);
+  return told.find(({ ok }) => !ok) ?? told[0] ?? check(name, false, 'the robot did not say');
+}
+
 /** What can't be known of an offline robot is not ok: the command would not run now. */
 function offline(request: CommandRequest, message: string): Check[] {
-  const peers = request.interface === 'topic' ? 'subscribers_there' : 'server_there';
-  const robots = ['type_known', 'payload_fits', 'name_resolves', peers, 'policy_allows'] as const;
   return [
     check('robot_online', false, message),
-    ...robots.map((name) => check(name, false, 'not checked: it takes the robot to know')),
+    ...namesOf(request).map((name) => check(name, false, 'not checked: it takes the robot to know')),
   ];
 }
 

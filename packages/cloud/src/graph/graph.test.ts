@@ -158,6 +158,18 @@ describe('GET /robots/{id}/interfaces/{pkg}/{kind}/{Name}', () => {
     expect(asked).toEqual([]);
   });
 
+  it.each([
+    ['another kind', { kind: 'msg', type: 'a_msgs/srv/B', message: part('a_msgs/srv/B', 'int8 x\n') }, 'a_msgs/srv/B'],
+    ['another type', { kind: 'msg', type: 'a_msgs/msg/C', message: part('a_msgs/msg/C', 'int8 x\n') }, 'a_msgs/msg/B'],
+    ['a part of another', { kind: 'msg', type: 'a_msgs/msg/B', message: part('no type', 'int8 x\n') }, 'a_msgs/msg/B'],
+  ])('does not show an answer about %s as what was asked', async (_, result, type) => {
+    reply = () => ({ result });
+    expect(await cloud.get(`/robots/rover-1/interfaces/${type}`)).toMatchObject({
+      status: 503,
+      body: { error_code: 'unavailable', message: expect.stringContaining('does not understand') },
+    });
+  });
+
   it('says that a definition of the robot’s can not be read', async () => {
     reply = () => ({ result: { kind: 'msg', type: 'a_msgs/msg/B', message: part('a_msgs/msg/B', 'what is this?\n') } });
     expect(await cloud.get('/robots/rover-1/interfaces/a_msgs/msg/B')).toMatchObject({
@@ -169,10 +181,11 @@ describe('GET /robots/{id}/interfaces/{pkg}/{kind}/{Name}', () => {
 
 describe('POST /robots/{id}/commands/check', () => {
   const drive = { interface: 'topic', name: 'cmd_vel', type: 'geometry_msgs/Twist', payload: { linear: { x: 1 } } };
-  const FINE = [
-    { name: 'type_known', ok: true, message: '' },
-    { name: 'policy_allows', ok: true, message: '' },
-  ];
+  const FINE = ['type_known', 'payload_fits', 'name_resolves', 'subscribers_there', 'policy_allows'].map((name) => ({
+    name,
+    ok: true,
+    message: '',
+  }));
   const provision = async () => {
     const tenantKey = (await cloud.services.tenants.findKey('default')) ?? 0;
     const { key } = await cloud.services.robots.find(tenantKey, 'rover-1');
@@ -201,6 +214,14 @@ describe('POST /robots/{id}/commands/check', () => {
     await provision();
     reply = () => ({ result: { checks: [...FINE, { name: 'payload_fits', ok: false, message: 'no' }] } });
     expect((await check()).body).toMatchObject({ ok: false });
+  });
+
+  it('is not ok where the robot leaves one out', async () => {
+    await provision();
+    reply = () => ({ result: { checks: FINE.filter(({ name }) => name !== 'policy_allows') } });
+    const { body } = await check();
+    expect(body.ok).toBe(false);
+    expect(body.checks.at(-1)).toEqual({ name: 'policy_allows', ok: false, message: 'the robot did not say' });
   });
 
   it('answers for a robot that is offline, and for one that was never there', async () => {

@@ -5,6 +5,7 @@ import { DefinitionError, parseSchema } from '@drover/shared/ros/definitions';
 import { exampleOf } from '@drover/shared/ros/example';
 import { fieldTreeOf } from '@drover/shared/ros/field-tree';
 import { jsonSchemaOf } from '@drover/shared/ros/json-schema';
+import { splitTypeName } from '@drover/shared/ros/types';
 import type { RobotRef } from '../robots/robots.js';
 import { inquire, type RobotQuestions } from './inquiry.js';
 
@@ -26,13 +27,30 @@ export class RobotGraphs {
    * @throws ApiError not_found | unavailable | rate_limited
    */
   async interface(robot: RobotRef, type: string): Promise<RosInterface> {
-    const answer = await inquire(this.#questions, robot, { about: 'interface', type }, interfaceAnswer);
+    const form = interfaceAnswer.refine((given) => isAbout(given, type), `must be about ${type}`);
+    const answer = await inquire(this.#questions, robot, { about: 'interface', type }, form);
     try {
       return shownInterface(type, answer);
     } catch (error) {
       if (!(error instanceof DefinitionError)) throw error;
       const message = `robot ${robot.id} has a definition of ${type} that can not be read: ${error.message}`;
       throw new ApiError('unavailable', message, { cause: error });
+    }
+  }
+}
+
+/** Whether the robot tells of the type that it was asked for. */
+function isAbout(answer: InterfaceAnswer, type: string): boolean {
+  if (answer.type !== type || answer.kind !== splitTypeName(type).kind) return false;
+  switch (answer.kind) {
+    case 'msg':
+      return answer.message.type === type;
+    case 'srv':
+      return answer.request.type === `${type}_Request` && answer.response.type === `${type}_Response`;
+    case 'action': {
+      const { goal, result, feedback } = answer;
+      const isPart = (part: { type: string }, name: string) => part.type === `${type}_${name}`;
+      return isPart(goal, 'Goal') && isPart(result, 'Result') && isPart(feedback, 'Feedback');
     }
   }
 }
