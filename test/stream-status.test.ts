@@ -34,6 +34,12 @@ describe('why a stream records what it records, through the API, on a simulated 
     expect(status).toMatchObject({ receiving_since: null, last_message: null, drops: [] });
   });
 
+  it('one that is deleted and created again at once is known again, though nothing has changed on the robot', async () => {
+    await cloud.call('DELETE', statusPath('/nobody', 'status').replace('/status', ''));
+    await addStream(cloud, '/nobody', 'std_msgs/msg/String', 1);
+    await untilStatus(cloud, '/nobody', (now) => now.state === 'no_publisher');
+  });
+
   it('one that receives tells since when, and the rate before sampling', async () => {
     await addStream(cloud, '/scan', 'sensor_msgs/msg/LaserScan', 1);
     const status = await untilStatus(cloud, '/scan', (now) => (now.rate_hz ?? 0) > 5);

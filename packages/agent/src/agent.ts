@@ -58,6 +58,11 @@ export async function startAgent(
   const streams = new Streams(collecting);
   const logs = new LogCollector(collecting);
   const vitals = new Vitals({ ...collecting, batteryTopic, measure: systemLoadMeter(dataDir) });
+  const reporter = new StreamReporter({
+    streams: () => [...streams.watched, ...logs.watched],
+    drops: () => spool.drops(),
+    monotonicNow,
+  });
   const compose = new ComposeAssignment(log);
   const apply = (wanted: Desired) => {
     spool.setMaxAges(maxAges(wanted));
@@ -66,14 +71,10 @@ export async function startAgent(
     logs.apply(wanted.logs, wanted.streams.find(isLogStream) ?? null);
     vitals.apply(wanted.vitals);
     compose.apply(wanted.compose);
+    reporter.streamsSet();
   };
   const desired = new DesiredState({ dataDir, apply, log });
   const inspector = new Inspector({ graph, policy, guard: quarantine, log });
-  const reporter = new StreamReporter({
-    streams: () => [...streams.watched, ...logs.watched],
-    drops: () => spool.drops(),
-    monotonicNow,
-  });
   const client = new CloudClient({
     ...{ graph, inbox, spool, uploader, commands, desired, inspector, reporter },
     ...{ wallNow, log },

@@ -1,7 +1,7 @@
 import { upMessage } from '@drover/shared/link/up';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { setUpCollecting, stream } from './fixture.js';
-import { COUNTERS_MS, StreamReporter, type WatchedStream } from './stream-reporter.js';
+import { AGAIN_MS, COUNTERS_MS, StreamReporter, type WatchedStream } from './stream-reporter.js';
 import type { TapView } from './stream-state.js';
 import { Streams } from './streams.js';
 
@@ -76,6 +76,27 @@ describe('the reporter', () => {
       told += taken().length;
     }
     expect(told).toBe(20_000 / COUNTERS_MS);
+  });
+
+  it('tells all again where streams were set anew: the cloud may have forgotten what it knew of one', () => {
+    reporter.opened(uplink);
+    taken();
+    // Deleted and created again between two looks, the stream is the same here.
+    reporter.streamsSet();
+    reporter.look();
+    expect(taken()).toEqual([['/a'], ['/b']]);
+    reporter.look();
+    expect(taken()).toEqual([]);
+  });
+
+  it('tells each again from time to time, should the cloud have failed to keep it', () => {
+    reporter.opened(uplink);
+    nowMs += COUNTERS_MS;
+    reporter.look();
+    taken();
+    nowMs += AGAIN_MS;
+    reporter.look();
+    expect(taken()).toEqual([['/a'], ['/b']]);
   });
 
   it('tells what was dropped since', () => {

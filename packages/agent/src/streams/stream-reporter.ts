@@ -7,6 +7,8 @@ import { stateOf, type TapView } from './stream-state.js';
 export const LOOK_MS = 250;
 /** How often counters alone are. */
 export const COUNTERS_MS = 5_000;
+/** And everything, changed or not. */
+export const AGAIN_MS = 60_000;
 
 /** A desired stream, and what its tap tells; null: it has none, being disabled. */
 export interface WatchedStream {
@@ -30,7 +32,7 @@ export interface StreamReporterOptions {
 
 /**
  * Tells the cloud how each stream does: everything when a session opens, then what changed: a state within LOOK_MS,
- * counters every COUNTERS_MS. Looks at the taps on a timer, so that a message costs nothing here. Nothing is kept: a report
+ * counters every COUNTERS_MS, each again every AGAIN_MS, should the cloud have lost it. Looks at the taps on a timer, so that a message costs nothing here. Nothing is kept: a report
  * that is lost with its session is told again by the next. While the link stands still one report a stream waits, the newest.
  */
 export class StreamReporter {
@@ -69,6 +71,14 @@ export class StreamReporter {
 
   closed(): void {
     this.#uplink = null;
+  }
+
+  /**
+   * The desired streams were set: all are told again, also those that are as before. One that was deleted and created again
+   * meanwhile is a new one to the cloud.
+   */
+  streamsSet(): void {
+    for (const known of this.#known.values()) known.told = null;
   }
 
   /** Tells what changed. */
@@ -149,5 +159,6 @@ class Known {
 function isDue({ told, toldAtMs }: Known, report: StreamReport, nowMs: number): boolean {
   if (!told || told.state !== report.state || told.message !== report.message) return true;
   if (told.publishers !== report.publishers) return true;
+  if (nowMs - toldAtMs >= AGAIN_MS) return true;
   return nowMs - toldAtMs >= COUNTERS_MS && JSON.stringify(told) !== JSON.stringify(report);
 }
