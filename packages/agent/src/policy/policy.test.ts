@@ -100,6 +100,12 @@ describe('a policy', () => {
     expect(refusal(policy, 'topic', '/dock/_action/status')).toContain('denies the action /dock');
     expect(refusal(policy, 'service', '/drive/_action/cancel_goal')).toBeNull();
   });
+
+  it('about an action holds for what it is made of, whatever its name is', () => {
+    const policy = { actions: { deny: ['/a/_action/b'] } };
+    expect(refusal(policy, 'service', '/a/_action/b/_action/send_goal')).toContain('denies the action /a/_action/b');
+    expect(refusal(policy, 'service', '/a/_action/send_goal')).toBeNull();
+  });
 });
 
 describe('a policy in a file that is wrong', () => {

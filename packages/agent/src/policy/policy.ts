@@ -64,8 +64,9 @@ export class Policy {
     const { name } = target;
     this.#check(KIND_OF[target.interface], name);
     // What an action is made of is a way around what is said of the action.
-    const at = name.indexOf(ACTION_PART);
-    if (at > 0) this.#check('actions', name.slice(0, at));
+    for (let at = name.indexOf(ACTION_PART, 1); at > 0; at = name.indexOf(ACTION_PART, at + 1)) {
+      this.#check('actions', name.slice(0, at));
+    }
   }
 
   /** In a few words, for who looks after the robot. */
