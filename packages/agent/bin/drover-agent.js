@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
 
-const PARENT_POLL_MS = 500;
+const PARENT_POLL_MS = 250;
 
 const entry = new URL('../dist/main.js', import.meta.url);
 if (existsSync(entry)) {
@@ -16,14 +16,16 @@ if (existsSync(entry)) {
 }
 
 /**
- * Stops, as if asked to, once the parent is gone: a supervisor that was killed can't say so, and npx dies of SIGTERM
- * without passing it on. `grandparent`: npx, where the supervisor stands between.
+ * Ends once the parent is gone. A supervisor only goes before us by kill -9, which was meant for us too: the next agent
+ * may be waiting for our files. npx dies of SIGTERM without passing it on: we stop as if asked to ourselves.
+ * `grandparent`: npx, where the supervisor stands between.
  */
 function endWith(parent, grandparent) {
   const timer = setInterval(() => {
-    if (process.ppid === parent && (grandparent === null || isThere(grandparent))) return;
+    const orphaned = process.ppid !== parent;
+    if (!orphaned && (grandparent === null || isThere(grandparent))) return;
     clearInterval(timer);
-    process.kill(process.pid, 'SIGTERM');
+    process.kill(process.pid, orphaned && process.env.DROVER_SUPERVISOR ? 'SIGKILL' : 'SIGTERM');
   }, PARENT_POLL_MS).unref();
 }
 

@@ -2,6 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { lockDataDir } from './instance-lock.js';
 
+/** An agent whose supervisor was killed notices after a moment; the next one may be quicker, and waits this long for it. */
+const LEAVING_MS = 2_000;
+
 /** The data directory can't be made or written. */
 export class DataDirUnusableError extends Error {
   override readonly name = 'DataDirUnusableError';
@@ -26,7 +29,7 @@ export class DataDirUnusableError extends Error {
 export function openDataDir(dataDir: string): () => void {
   try {
     makeDirectory(dataDir);
-    return lockDataDir(dataDir);
+    return lockDataDir(dataDir, LEAVING_MS);
   } catch (cause) {
     if (cause instanceof Error && cause.name === 'DataDirBusyError') throw cause;
     throw new DataDirUnusableError(dataDir, cause);

@@ -186,13 +186,17 @@ describe('the supervisor of the agent', () => {
     expect(await supervisor.exited).toBe(0);
   });
 
-  it('takes the agent with it when it is killed by kill -9', async () => {
+  it('takes the agent with it when it is killed by kill -9, and the next one starts at once', async () => {
     const dataDir = tempDataDir();
     const supervisor = supervise({ env: simulated(dataDir) });
     await supervisor.printed('agent started');
     supervisor.child.kill('SIGKILL');
+    const next = supervise({ env: simulated(dataDir) });
+    await next.printed('agent started');
     await supervisor.allGone;
-    expect(supervisor.text()).toContain('agent stopped');
+    expect(supervisor.text()).not.toContain('agent stopped');
+    next.child.kill('SIGTERM');
+    expect(await next.exited).toBe(0);
   });
 
   it('under npx ends with it, though npx passes no signal on', async () => {
