@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { TestAgent } from '../support/agent.js';
 import { TestCloud } from '../support/cloud.js';
 import { Commander, type CommandsReport } from './commander.js';
-import { type Footprint, footprint, leastOf, slopeOf } from './measure.js';
+import { COLLECTION_MS, COLLECTS_AT_SIGUSR2, type Footprint, footprint, leastOf, slopeOf } from './measure.js';
 import { STREAMS } from './plan.js';
 import { SoakRobot } from './robot.js';
 
@@ -46,7 +46,7 @@ export interface SoakReport {
 /** Runs it. @throws Error where the system does not even come up, or a command is refused. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { domainId, print } = options;
-  const [cloud, robot] = await Promise.all([TestCloud.start(), SoakRobot.start(domainId)]);
+  const [cloud, robot] = await Promise.all([TestCloud.start(COLLECTS_AT_SIGUSR2), SoakRobot.start(domainId)]);
   let agent: TestAgent | undefined;
   let received: Readonly<Record<string, number>> | undefined;
   try {
@@ -99,6 +99,7 @@ interface Stream {
 
 function agentEnv(domainId: number): Record<string, string> {
   return {
+    ...COLLECTS_AT_SIGUSR2,
     DROVER_ROS: 'rclnodejs',
     ROS_DOMAIN_ID: String(domainId),
     ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST',
@@ -114,7 +115,9 @@ async function watch(cloud: TestCloud, agent: TestAgent, options: SoakOptions): 
   const windows: SoakWindow[] = [];
   let before = await recordings();
   let rows = total(before);
-  print(`windows of ${windowMs / 1000} s, the least of each; ${warmUpWindows} to warm up`);
+  print(
+    `windows of ${windowMs / 1000} s, the least of each; garbage collected at its end; ${warmUpWindows} to warm up`,
+  );
   print('window  agent MiB  fds  cloud MiB  fds  recorded  silent');
   const begin = performance.now();
   for (let window = 1; window <= count; window += 1) {
@@ -123,6 +126,10 @@ async function watch(cloud: TestCloud, agent: TestAgent, options: SoakOptions): 
       await setTimeout(Math.min(sampleMs, Math.max(1, begin + window * windowMs - performance.now())));
       samples.push({ agent: footprint(agent.process.pid), cloud: footprint(cloud.process.pid) });
     }
+    agent.process.signal('SIGUSR2');
+    cloud.process.signal('SIGUSR2');
+    await setTimeout(COLLECTION_MS);
+    samples.push({ agent: footprint(agent.process.pid), cloud: footprint(cloud.process.pid) });
     const now = await recordings();
     const silent = STREAMS.filter(({ topic }) => (now.get(topic) ?? 0) <= (before.get(topic) ?? 0));
     const found: SoakWindow = {
