@@ -1,5 +1,6 @@
 import { upMessage } from '@drover/shared/link/up';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { DROPPING_MS } from './dropping.js';
 import { setUpCollecting, stream } from './fixture.js';
 import { AGAIN_MS, COUNTERS_MS, StreamReporter, type WatchedStream } from './stream-reporter.js';
 import type { TapView } from './stream-state.js';
@@ -27,11 +28,13 @@ describe('the reporter', () => {
   let streams: WatchedStream[];
   let drops: { source: string; reason: 'too_large'; rows: number; bytes: number }[];
   let sent: { sources: string[]; key: string | null }[];
+  let texts: Map<string, string | null>;
   let reporter: StreamReporter;
   const uplink = {
     send: (message: unknown, key: string | null = null) => {
       const parsed = upMessage.parse(message);
       if (parsed.kind !== 'stream_status') throw new TypeError(parsed.kind);
+      for (const { source, message: text } of parsed.streams) texts.set(source, text);
       sent.push({ sources: parsed.streams.map(({ source }) => source), key });
     },
   };
@@ -41,6 +44,7 @@ describe('the reporter', () => {
     nowMs = 0;
     sent = [];
     drops = [];
+    texts = new Map();
     streams = [watched('/a', view()), watched('/b', null)];
     reporter = new StreamReporter({ streams: () => streams, drops: () => drops, monotonicNow: () => nowMs });
   });
@@ -107,6 +111,25 @@ describe('the reporter', () => {
     reporter.look();
     // The rate of /a is known by now, and /b has not changed.
     expect(taken()).toEqual([['/a']]);
+  });
+
+  it('says that messages are dropped for their size, with the remedy, until a minute has passed without', () => {
+    const big = (rows: number) => [{ source: '/a', reason: 'too_large' as const, rows, bytes: rows }];
+    const readAgain = () => {
+      nowMs += COUNTERS_MS;
+      reporter.look();
+      return texts.get('/a') ?? null;
+    };
+    streams = [watched('/a', view({ received: 1 }))];
+    drops = big(7);
+    reporter.opened(uplink);
+    // Of a time before this agent: nobody knows when.
+    expect(readAgain()).toBeNull();
+    drops = big(8);
+    expect(readAgain()).toContain('raise max_message_bytes');
+    nowMs += DROPPING_MS - 2 * COUNTERS_MS;
+    expect(readAgain()).toContain('raise max_message_bytes');
+    expect(readAgain()).toBeNull();
   });
 
   it('tells everything again to the next session, nothing between two', () => {

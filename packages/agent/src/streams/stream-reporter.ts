@@ -1,5 +1,6 @@
 import { STREAM_REPORTS_MAX, type StreamReport, type StreamStatus } from '@drover/shared/link/stream-status';
 import type { DropCount } from '../spool/store.js';
+import { Dropping } from './dropping.js';
 import { RateMeter } from './rate-meter.js';
 import { stateOf, type TapView } from './stream-state.js';
 
@@ -41,6 +42,7 @@ export class StreamReporter {
   #timer: NodeJS.Timeout | null = null;
   #known = new Map<string, Known>();
   #drops = new Map<string, StreamReport['drops']>();
+  readonly #dropping = new Dropping();
   #dropsReadMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: StreamReporterOptions) {
@@ -107,7 +109,8 @@ export class StreamReporter {
         source,
         type,
         state,
-        message,
+        // That it is received says nothing of its being kept.
+        message: message ?? (state === 'receiving' ? this.#dropping.remedy(source, nowMs) : null),
         publishers: view?.sight?.publishers ?? 0,
         receiving_since_robot_ms: view?.firstWallMs ?? null,
         last_message_robot_ms: view?.lastWallMs ?? null,
@@ -122,7 +125,9 @@ export class StreamReporter {
     if (nowMs - this.#dropsReadMs < COUNTERS_MS) return;
     this.#dropsReadMs = nowMs;
     this.#drops = new Map();
-    for (const { source, reason, rows, bytes } of this.#options.drops()) {
+    const counts = this.#options.drops();
+    this.#dropping.read(counts, nowMs);
+    for (const { source, reason, rows, bytes } of counts) {
       const drops = this.#drops.get(source) ?? [];
       drops.push({ reason, rows, bytes });
       this.#drops.set(source, drops);
