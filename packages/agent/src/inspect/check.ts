@@ -9,6 +9,7 @@ import { WrongKindError } from '../commands/outcome.js';
 import { READY_TIMEOUT_MS } from '../commands/perform.js';
 import { fitted, resolvedName } from '../commands/prepare.js';
 import { NotAllowedError, type Policy } from '../policy/policy.js';
+import { isAgentNode } from '../ros/agent-nodes.js';
 import { otherTypesWords, QuarantinedError, type RosGraph, UnknownTypeError } from '../ros/graph.js';
 import type { NativeGuard } from '../ros/guard.js';
 
@@ -80,7 +81,9 @@ async function checkPeers(graph: RosGraph, command: CheckQuestion, name: string)
     const ends = await graph.endpointsOf(name);
     const listeners = listenersOf(topic, ends);
     if (listeners.length > 0) return check('subscribers_there', true, `subscribed by ${nodesOf(listeners)}`);
-    return check('subscribers_there', false, `nobody subscribes to ${name} now${whyNobody(topic, ends)}`);
+    const own = ends.subscribers.some(({ node, type }) => type === command.type && isAgentNode(node ?? ''));
+    const notCounted = own ? "; the agent's own subscription does not count" : '';
+    return check('subscribers_there', false, `nobody subscribes to ${name} now${notCounted}${whyNobody(topic, ends)}`);
   }
   const kind = command.interface === 'service' ? 'service' : 'action';
   const servers = await graph.serversOf(kind, name);

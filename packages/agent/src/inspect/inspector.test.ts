@@ -122,7 +122,9 @@ describe('a command tried dry', () => {
 
   it('does not take the agent’s own stream for a subscriber', async () => {
     await graph.subscribe({ topic: '/cmd_vel', type: TWIST, drainHz: 20, depth: 1, onMessage: () => {} });
-    expect(await check(drive())).toMatchObject({ subscribers_there: bad('nobody subscribes') });
+    expect(await check(drive())).toMatchObject({
+      subscribers_there: bad("nobody subscribes to /cmd_vel now; the agent's own subscription does not count"),
+    });
   });
 
   it('says that what it would act on is quarantined, whoever is there', async () => {
