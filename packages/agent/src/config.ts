@@ -149,7 +149,7 @@ function parseDocument(text: string, path: string, problems: ConfigProblem[]): R
     document = parseYaml(text);
   } catch (cause) {
     // The parser's message quotes the line, which may hold the token: only its first line, which names the place.
-    const place = cause instanceof Error ? cause.message.split('\n')[0] : '';
+    const place = cause instanceof Error ? cause.message.split('\n')[0]?.replace(/:$/, '') : '';
     problems.push({ field: path, message: `is no YAML: ${place}` });
     return {};
   }

@@ -128,5 +128,7 @@ export function settingsHelp(): string {
     return `  ${names}${standard}\n      ${setting.description}`;
   });
   const ros = '  ROS_DOMAIN_ID, RMW_IMPLEMENTATION, …\n      As for every ROS 2 node.';
-  return `Settings (an empty variable counts as not set):\n${lines.join('\n')}\n${ros}`;
+  const policy =
+    '  policy (agent.yaml only)\n      Which topics, services and actions the cloud may use; without it all. See docs/guide.md.';
+  return `Settings (an empty variable counts as not set):\n${lines.join('\n')}\n${policy}\n${ros}`;
 }

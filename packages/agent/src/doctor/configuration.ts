@@ -8,6 +8,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the other checks need; null where the setting is wrong and there is nothing to check. */
 export interface UsableSettings {
+  /** agent.yaml as a whole can't be read: nobody knows what it would have set. */
+  readonly unread: boolean;
   readonly address: Pick<Config, 'httpUrl' | 'linkUrl'> | null;
   readonly token: TokenSource | null;
   readonly ros: Config['ros'] | null;
@@ -15,7 +17,7 @@ export interface UsableSettings {
   readonly policy: PolicyRules | null;
 }
 
-const NOTHING: UsableSettings = { address: null, token: null, ros: null, dataDir: null, policy: null };
+const NOTHING: UsableSettings = { unread: true, address: null, token: null, ros: null, dataDir: null, policy: null };
 
 /** Stand in for settings that are wrong while the others are read; never used for anything else. */
 const PLACEHOLDERS: Partial<Record<SettingKey, string>> = {
@@ -71,6 +73,7 @@ function isAbout({ field }: ConfigProblem, key: SettingKey): boolean {
 function usable(config: Config, wrong: readonly SettingKey[]): UsableSettings {
   const { httpUrl, linkUrl, token, ros, dataDir, policy } = config;
   return {
+    unread: false,
     address: wrong.includes('url') ? null : { httpUrl, linkUrl },
     token: wrong.includes('token') ? null : token,
     ros: wrong.includes('ros') ? null : ros,

@@ -165,7 +165,9 @@ describe('the configuration', () => {
     const cloud = await startCloud();
     const { line, exitCode } = await examine({ DROVER_URL: cloud.url, DROVER_CONFIG: join(dir, 'absent.yaml') });
     expect(line('config')).toMatch(/^fail .*absent\.yaml can't be read \(ENOENT\)/);
-    expect(line('disk')).toMatch(/^warn .*not checked/);
+    for (const name of ['disk', 'policy', 'ros']) {
+      expect(line(name)).toMatch(/^warn .*not checked: the settings are not usable \(see config\)/);
+    }
     expect(line('docker')).toMatch(/^warn .*no docker program/);
     expect(exitCode).toBe(1);
   });

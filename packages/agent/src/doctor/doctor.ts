@@ -1,4 +1,5 @@
 import { Policy, type PolicyRules } from '../policy/policy.js';
+import { rosIsSourced } from '../ros/rclnodejs/load.js';
 import { type Check, type CheckResult, type Finding, notChecked, runCheck } from './check.js';
 import { checkClock } from './clock.js';
 import { checkCloud } from './cloud.js';
@@ -47,11 +48,12 @@ function policyWords(policy: PolicyRules): string {
   return `what the cloud may do: ${new Policy(policy).summary()}`;
 }
 
-function checks({ address, token, ros, dataDir, policy }: UsableSettings, options: DoctorOptions): Check[] {
+function checks(settings: UsableSettings, options: DoctorOptions): Check[] {
+  const { unread, address, token, ros, dataDir, policy } = settings;
   const { env, now, monotonicNow } = options;
   const health = address && askHealthz(address.httpUrl, now);
   const without = async (setting: string): Promise<readonly Finding[]> =>
-    notChecked(`${setting} is not usable (see config)`);
+    notChecked(unread ? 'the settings are not usable (see config)' : `${setting} is not usable (see config)`);
   const needed = { timeoutMs: TIMEOUT_MS, severity: 'fail' } as const;
   const useful = { timeoutMs: TIMEOUT_MS, severity: 'warn' } as const;
   return [
@@ -71,7 +73,13 @@ function checks({ address, token, ros, dataDir, policy }: UsableSettings, option
       },
     },
     { name: 'clock', ...useful, run: async () => (health ? checkClock(health) : without('the address')) },
-    { name: 'ros', timeoutMs: ROS_TIMEOUT_MS, severity: 'fail', run: (signal) => checkRos(ros, env, signal) },
+    {
+      name: 'ros',
+      timeoutMs: ROS_TIMEOUT_MS,
+      severity: 'fail',
+      // Where ROS is not sourced, what can't be read may have said that it is not wanted.
+      run: async (signal) => (unread && !rosIsSourced(env) ? without('the choice of ROS') : checkRos(ros, env, signal)),
+    },
     {
       name: 'disk',
       ...needed,
