@@ -54,10 +54,15 @@ export function openApiDocument(endpoints: readonly Endpoint[]): OpenApiDocument
   });
 }
 
+const PARAMETERS: Readonly<Record<string, string>> = {
+  stream: 'the stream’s source, percent-encoded (`%2Fodom`)',
+  pkg: 'the type’s package (`geometry_msgs`)',
+  kind: '`msg`, `srv` or `action`',
+  name: 'the type’s own name (`Twist`)',
+};
+
 function parameter(name: string): z.ZodString {
-  return z.string().meta({
-    description: name === 'stream' ? 'the stream’s source, percent-encoded (`%2Fodom`)' : name,
-  });
+  return z.string().meta({ description: PARAMETERS[name] ?? name });
 }
 
 function successes(endpoint: Endpoint) {

@@ -87,7 +87,10 @@ describe('a stream’s status', () => {
     await online();
     await told([report()]);
     await cloud.patch('/robots/rover-1/%2Fodom', { enabled: false, hz: 5 });
-    expect(await status()).toMatchObject({ state: 'disabled' });
+    expect(await status()).toMatchObject({
+      state: 'disabled',
+      message: 'the stream is disabled; PATCH it with {"enabled":true,"hz":5}',
+    });
     await told([report({ state: 'disabled' })]);
     await cloud.patch('/robots/rover-1/%2Fodom', { enabled: true, hz: 5 });
     expect(await status()).toMatchObject({ state: 'unknown' });
@@ -125,6 +128,8 @@ describe('a stream’s status', () => {
     const call = (at: string) => (at.endsWith('status') ? cloud.get(at) : cloud.patch(at, { max_age_s: 1 }));
     const noStream = await call(path.replace('odom', 'scan'));
     expect([noStream.status, noStream.body.error_code]).toEqual([404, 'stream_not_found']);
+    const bare = await call(path.replace('%2F', ''));
+    expect(bare.body.message).toContain('a source begins with /, which is %2F in a path');
     const noRobot = await call(path.replace('rover-1', 'nobody'));
     expect([noRobot.status, noRobot.body.error_code]).toEqual([404, 'robot_not_found']);
     expect((await call(path.replace('%2F', '%252F'))).status).toBe(200);

@@ -136,10 +136,13 @@ async function keep(tx: Tx, robotKey: number, { report, clockOffsetMs, receivedM
 
 /** What was wished counts before what was told: a robot that is offline has not heard of it yet. */
 function stateOf(
-  row: { enabled: number; state: StreamStatus['state'] | null; message: string | null },
+  row: { enabled: number; hz: number; state: StreamStatus['state'] | null; message: string | null },
   online: boolean,
 ): Pick<StreamStatus, 'state' | 'message'> {
-  if (row.enabled === 0) return { state: 'disabled', message: 'the stream is disabled; PATCH enables it' };
+  if (row.enabled === 0) {
+    const body = JSON.stringify({ enabled: true, hz: row.hz });
+    return { state: 'disabled', message: `the stream is disabled; PATCH it with ${body}` };
+  }
   if (row.state === null || row.state === 'disabled') {
     const why = online
       ? 'the robot has told nothing of this stream yet'

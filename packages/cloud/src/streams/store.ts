@@ -23,7 +23,8 @@ export function streamWithStatus(db: Db, robotKey: number, source: string) {
         .onRef('stream_status.robot_key', '=', 'streams.robot_key')
         .onRef('stream_status.source', '=', 'streams.source'),
     )
-    .select(['streams.source', 'streams.enabled', 'streams.max_message_bytes', 'streams.max_age_s', 'robots.online'])
+    .select(['streams.source', 'streams.enabled', 'streams.hz', 'streams.max_message_bytes', 'streams.max_age_s'])
+    .select('robots.online')
     .select(['stream_status.state', 'stream_status.message', 'stream_status.publishers', 'stream_status.rate_hz'])
     .select(['stream_status.receiving_since_ms', 'stream_status.last_message_ms', 'stream_status.drops'])
     .select('stream_status.reported_at_ms')

@@ -107,7 +107,9 @@ export class Streams {
 }
 
 export function streamNotFound(robot: RobotRef, source: string): ApiError {
-  return new ApiError('stream_not_found', `robot ${robot.id} has no stream on ${source.slice(0, 256)}`);
+  // Streams have a uuid, too, and their names are long to write: both are tried.
+  const hint = source.startsWith('/') ? '' : '; a source begins with /, which is %2F in a path';
+  return new ApiError('stream_not_found', `robot ${robot.id} has no stream on ${source.slice(0, 256)}${hint}`);
 }
 
 function stampText(ms: number | null): string | null {
