@@ -15,6 +15,7 @@ import { isLogStream, LOG_TYPE, LogCollector, ROSOUT } from './logs/log-collecto
 import { openGraph } from './open-graph.js';
 import { Policy } from './policy/policy.js';
 import { Quarantine } from './quarantine/quarantine.js';
+import type { NameResolver } from './ros/name-resolution.js';
 import { openInbox, openSpool } from './spool/open.js';
 import { Uploader } from './spool/uploader.js';
 import { LoopWatch } from './streams/loop-watch.js';
@@ -45,7 +46,7 @@ export async function startAgent(
   const spool = openSpool({ ...files, bytesMax });
   // Before anything native: what ended the agent before must be known, and noted, by then.
   const quarantine = new Quarantine({ dataDir, previousEnd, wallNow, log: log.child({ part: 'quarantine' }) });
-  const graph = await openGraph(config.ros, quarantine, log);
+  const graph = await openGraph(config, quarantine, log);
   await graph.start();
 
   const clock = new CloudClock(monotonicNow, wallNow);
@@ -66,7 +67,7 @@ export async function startAgent(
   const compose = new ComposeAssignment(log);
   const apply = (wanted: Desired) => {
     spool.setMaxAges(maxAges(wanted));
-    quarantine.keepSubscriptions(wantedSubscriptions(wanted, batteryTopic));
+    quarantine.keepSubscriptions(wantedSubscriptions(wanted, batteryTopic, graph.names));
     streams.apply(wanted.streams.filter((stream) => !isLogStream(stream)));
     logs.apply(wanted.logs, wanted.streams.find(isLogStream) ?? null);
     vitals.apply(wanted.vitals);
@@ -108,10 +109,10 @@ export async function startAgent(
   };
 }
 
-/** What the desired state asks to be subscribed to. */
-function wantedSubscriptions({ streams, logs, vitals }: Desired, batteryTopic: string) {
+/** What the desired state asks to be subscribed to, as ROS is asked for it. */
+function wantedSubscriptions({ streams, logs, vitals }: Desired, batteryTopic: string, names: NameResolver) {
   const wanted = streams.filter(({ enabled }) => enabled).map(({ source: name, type }) => ({ name, type }));
   if (logs.enabled) wanted.push({ name: ROSOUT, type: LOG_TYPE });
   if (vitals.enabled) wanted.push({ name: batteryTopic, type: BATTERY_TYPE });
-  return wanted;
+  return wanted.map(({ name, type }) => ({ name: names.resolve(name), type }));
 }

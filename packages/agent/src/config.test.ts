@@ -127,6 +127,46 @@ describe('the ROS graph', () => {
   });
 });
 
+describe('names', () => {
+  it('are resolved for the namespace and the remaps of the environment', () => {
+    const env = { DROVER_ROS_NAMESPACE: '/r1', DROVER_ROS_REMAP: ' cmd_vel:=/base/cmd_vel\t/odom:=/wheel/odom ' };
+    expect(loadConfig({ ...base, ...env })).toMatchObject({
+      rosNamespace: '/r1',
+      rosRemap: [
+        { from: 'cmd_vel', to: '/base/cmd_vel' },
+        { from: '/odom', to: '/wheel/odom' },
+      ],
+    });
+    expect(loadConfig(base)).toMatchObject({ rosNamespace: '/', rosRemap: [] });
+  });
+
+  it('are resolved for those of the file as well, where remaps are a list or one text', () => {
+    const list = file('list.yaml', 'ros_namespace: /r1\nros_remap:\n  - a:=b\n  - c:=d\n');
+    const text = file('text.yaml', 'ros_remap: a:=b c:=d\n');
+    const rosRemap = [
+      { from: 'a', to: 'b' },
+      { from: 'c', to: 'd' },
+    ];
+    expect(loadConfig({ ...base, DROVER_CONFIG: list })).toMatchObject({ rosNamespace: '/r1', rosRemap });
+    expect(loadConfig({ ...base, DROVER_CONFIG: text })).toMatchObject({ rosRemap });
+    expect(loadConfig({ ...base, DROVER_CONFIG: file('none.yaml', 'ros_remap: []\n') }).rosRemap).toEqual([]);
+  });
+
+  it('that are wrong are told by setting and rule', () => {
+    const env = { DROVER_ROS_NAMESPACE: 'r1', DROVER_ROS_REMAP: 'a:=b a->c /x:=/y/' };
+    const problems = problemsOf({ ...base, ...env });
+    expect(problems.DROVER_ROS_NAMESPACE).toContain('begins with /');
+    expect(problems.DROVER_ROS_REMAP).toContain('"a->c" is no remap: write FROM:=TO');
+    expect(problems.DROVER_ROS_REMAP).toContain('"/x:=/y/" is no remap: a ROS name must not end with /');
+    const path = file('agent.yaml', 'ros_remap:\n  - a:=b\n  - [1]\nros_namespace: [/a]\n');
+    const inFile = problemsOf({ ...base, DROVER_CONFIG: path });
+    expect(inFile[`ros_remap in ${path}`]).toBe('must be a list of texts');
+    expect(inFile[`ros_namespace in ${path}`]).toBe('must be a single value');
+    const many = Array.from({ length: 101 }, (_, n) => `a${n}:=b`).join(' ');
+    expect(problemsOf({ ...base, DROVER_ROS_REMAP: many }).DROVER_ROS_REMAP).toContain('at most 100');
+  });
+});
+
 describe('the policy', () => {
   it('is read from the file, and all is allowed where there is none', () => {
     const path = file('agent.yaml', 'policy:\n  topics:\n    allow:\n      - /cmd_vel\n      - /lights/**\n');

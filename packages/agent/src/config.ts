@@ -7,6 +7,7 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { NO_RULES, type PolicyRules } from './policy/policy.js';
 import { readPolicy } from './policy/policy-file.js';
+import type { RemapRule } from './ros/name-resolution.js';
 import { SETTINGS, type Setting, type SettingKey, type SettingValues } from './settings.js';
 
 /** The agent's settings, checked. Nothing else reads the environment for them. */
@@ -19,6 +20,9 @@ export interface Config {
   /** Absolute. */
   readonly dataDir: string;
   readonly ros: 'rclnodejs' | 'simulated';
+  /** Of the agent's node; `/` or `/a/b`. */
+  readonly rosNamespace: string;
+  readonly rosRemap: readonly RemapRule[];
   readonly batteryTopic: string;
   readonly spoolBytesMax: number;
   readonly logLevel: SettingValues['logLevel'];
@@ -78,15 +82,28 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
   const token = tokenSource(env, raw, value, problems);
   const ros = rosChoice(value('ros'), env, problems);
   const dataDir = value('dataDir');
+  const rosNamespace = value('rosNamespace');
+  const rosRemap = value('rosRemap') ?? [];
   const batteryTopic = value('batteryTopic');
   const spoolMaxMb = value('spoolMaxMb');
   const logLevel = value('logLevel');
-  if (problems.length > 0 || !address || !token || !ros || !dataDir || !batteryTopic || !spoolMaxMb || !logLevel) {
+  if (
+    problems.length > 0 ||
+    !address ||
+    !token ||
+    !ros ||
+    !dataDir ||
+    !batteryTopic ||
+    !spoolMaxMb ||
+    !logLevel ||
+    !rosNamespace
+  ) {
     throw new ConfigError(problems);
   }
   const spoolBytesMax = spoolMaxMb * 1_000_000;
   const { policy } = file;
-  return { ...address, token, ros, dataDir: resolve(dataDir), batteryTopic, spoolBytesMax, logLevel, policy };
+  const graph = { ros, rosNamespace, rosRemap };
+  return { ...address, ...graph, token, dataDir: resolve(dataDir), batteryTopic, spoolBytesMax, logLevel, policy };
 }
 
 /** The token to present now. @throws ConfigError where its file can't be read or holds no token. */
@@ -106,7 +123,7 @@ export function readToken(source: TokenSource): string {
   throw new ConfigError([{ field: SETTINGS.tokenFile.env, message: `the token in ${source.file} ${reason}` }]);
 }
 
-/** An agent.yaml: scalars by key, and the policy; anything else is a problem named where it stands. */
+/** An agent.yaml: scalars by key (lists of text as one, with spaces between), and the policy; anything else is a problem named where it stands. */
 function readConfigFile(env: Environment, problems: ConfigProblem[], withoutPolicy: boolean) {
   const named = env[SETTINGS.config.env];
   const path = named !== undefined && named !== '' ? named : SETTINGS.config.default;
@@ -123,6 +140,7 @@ function readConfigFile(env: Environment, problems: ConfigProblem[], withoutPoli
   }
   const document = parseDocument(text, path, problems);
   const known = [...Object.values<Setting>(SETTINGS).flatMap((setting) => setting.yaml ?? []), POLICY_KEY];
+  const lists = Object.values<Setting>(SETTINGS).flatMap(({ yaml, list }) => (list && yaml !== null ? [yaml] : []));
   let policy = NO_RULES;
   for (const [key, value] of Object.entries(document)) {
     if (key === POLICY_KEY) {
@@ -136,6 +154,10 @@ function readConfigFile(env: Environment, problems: ConfigProblem[], withoutPoli
       problems.push({ field: `${key} in ${path}`, message: `no such setting; ${remedy}` });
     } else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
       if (value !== '') values.set(key, String(value));
+    } else if (Array.isArray(value) && lists.includes(key)) {
+      const texts = z.array(z.string()).safeParse(value);
+      if (!texts.success) problems.push({ field: `${key} in ${path}`, message: 'must be a list of texts' });
+      else if (value.length > 0) values.set(key, texts.data.join(' '));
     } else if (value !== null) {
       problems.push({ field: `${key} in ${path}`, message: 'must be a single value' });
     }

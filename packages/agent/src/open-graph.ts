@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.js';
 import type { RosGraph } from './ros/graph.js';
 import type { NativeGuard } from './ros/guard.js';
+import { NameResolver } from './ros/name-resolution.js';
 
 /** For tests: the names (comma-separated) of topics, services and actions at whose messages the process aborts, as ROS might. */
 const ABORT_ON = 'DROVER_TEST_ABORT_ON';
@@ -10,7 +11,12 @@ const ABORT_ON = 'DROVER_TEST_ABORT_ON';
  * The ROS graph the settings ask for, not started. Only the one that is used is loaded.
  * @param guard of what crosses into native code, which the simulated graph has none of.
  */
-export async function openGraph(ros: Config['ros'], guard: NativeGuard, log: Logger): Promise<RosGraph> {
+export async function openGraph(
+  { ros, rosNamespace, rosRemap }: Pick<Config, 'ros' | 'rosNamespace' | 'rosRemap'>,
+  guard: NativeGuard,
+  log: Logger,
+): Promise<RosGraph> {
+  const names = new NameResolver(rosNamespace, rosRemap);
   const rosLog = log.child({ part: 'ros' });
   if (ros === 'rclnodejs') {
     const { createRclnodejsGraph } = await import('./ros/rclnodejs/graph.js');
@@ -18,10 +24,11 @@ export async function openGraph(ros: Config['ros'], guard: NativeGuard, log: Log
     const onNative = (name: string) => {
       if (abortOn?.includes(name)) process.abort();
     };
-    return createRclnodejsGraph({ log: rosLog, guard, ...(abortOn ? { onNative } : {}) });
+    return createRclnodejsGraph({ names, log: rosLog, guard, ...(abortOn ? { onNative } : {}) });
   }
   const { createRobotGraph } = await import('./ros/simulated/robot-graph.js');
   return createRobotGraph({
+    names,
     random: Math.random,
     onFault: (where, error) => rosLog.error({ err: error, where }, 'an error in the simulated robot'),
   });

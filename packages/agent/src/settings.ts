@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkNamespace, REMAP_RULES_MAX, readRemapRule } from './ros/name-resolution.js';
 
 /**
  * Every setting of the agent, once: the environment, agent.yaml, `--help` and the docs are all made from this table.
@@ -11,6 +12,8 @@ export interface Setting {
   readonly schema: z.ZodType<unknown, string>;
   readonly default: string | null;
   readonly description: string;
+  /** In agent.yaml it may also be a list of texts. */
+  readonly list?: true;
 }
 
 export const ROS_CHOICES = ['auto', 'rclnodejs', 'simulated'] as const;
@@ -39,6 +42,19 @@ const token = z
     /^[\x21-\x7e]*$/,
     'holds characters that no robot token has (spaces, quotes of another alphabet, line breaks)',
   );
+
+const namespace = z.string().superRefine((text, context) => {
+  const wrong = checkNamespace(text);
+  if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+});
+
+const remapRules = z.string().transform((text, context) => {
+  const read = text.split(/\s+/).flatMap((rule) => (rule === '' ? [] : [readRemapRule(rule)]));
+  const wrong = read.filter((rule) => typeof rule === 'string');
+  if (read.length > REMAP_RULES_MAX) wrong.push(`${read.length} remaps are too many: at most ${REMAP_RULES_MAX}`);
+  for (const message of wrong) context.addIssue({ code: 'custom', message });
+  return read.filter((rule) => typeof rule !== 'string');
+});
 
 export const SETTINGS = {
   url: {
@@ -77,6 +93,23 @@ export const SETTINGS = {
     default: 'auto',
     description:
       'Which ROS graph to join: rclnodejs (ROS 2), simulated (a robot inside the agent), auto (ROS 2 if sourced).',
+  },
+  rosNamespace: {
+    env: 'DROVER_ROS_NAMESPACE',
+    yaml: 'ros_namespace',
+    schema: namespace,
+    default: '/',
+    description:
+      "Namespace of the agent's node: relative names (cmd_vel) are in it, private ones (~/x) below the node.",
+  },
+  rosRemap: {
+    env: 'DROVER_ROS_REMAP',
+    yaml: 'ros_remap',
+    schema: remapRules,
+    default: null,
+    description:
+      'Remaps of topics, services and actions as in ros2, FROM:=TO with spaces between them; a list in YAML. The first wins.',
+    list: true,
   },
   allowInsecure: {
     env: 'DROVER_ALLOW_INSECURE',

@@ -1,11 +1,13 @@
 import type { Command } from '@drover/shared/link/command';
 import type { Logger } from 'pino';
+import type { RosGraph } from '../ros/graph.js';
 import type { Inbox } from '../spool/inbox.js';
 import { Job } from './job.js';
 
 /** What the intake does not decide itself. */
 export interface IntakePorts {
   readonly inbox: Inbox;
+  readonly graph: Pick<RosGraph, 'names'>;
   /** Answers a command that was seen before; false where it is new. */
   answerKnown(uuid: string): boolean;
   /** Why a new command can not be taken, or null. */
@@ -46,7 +48,7 @@ export class Intake {
     for (const { command, receivedMs } of arrivals) {
       if (fresh.some((job) => job.uuid === command.uuid) || this.#ports.answerKnown(command.uuid)) continue;
       const goalId = command.interface === 'action_send_goal' ? this.#ports.newGoalId() : null;
-      const job = new Job(command, 0, goalId, false, receivedMs);
+      const job = new Job(command, this.#ports.graph.names.resolve(command.name), 0, goalId, false, receivedMs);
       const refusal = this.#ports.refusal(job, fresh.length);
       if (refusal) this.#ports.refuse(job, refusal.code, refusal.message);
       else fresh.push(job);

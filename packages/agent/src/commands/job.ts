@@ -1,7 +1,6 @@
 import type { Command, CommandInterface } from '@drover/shared/link/command';
 import type { RunningGoal } from '../spool/inbox.js';
 import type { CommandState } from './lifecycle.js';
-import { resolvedName } from './prepare.js';
 
 /** A command in the agent's memory. */
 export class Job {
@@ -9,11 +8,11 @@ export class Job {
   /** Aborted when the cloud cancels a goal. */
   readonly cancelled = new AbortController();
   readonly kind: CommandInterface;
-  /** Absolute ROS name. */
-  readonly name: string;
 
   constructor(
     readonly command: Command,
+    /** The absolute ROS name it acts on. */
+    readonly name: string,
     /** Its number in the inbox. */
     public seq: number,
     /** 16 bytes; goals only. */
@@ -24,12 +23,11 @@ export class Job {
     readonly receivedMs: number,
   ) {
     this.kind = command.interface;
-    this.name = resolvedName(command);
   }
 
   /** A goal that an earlier run of the agent began; nothing of it is to be done but to follow it. */
-  static ofRunningGoal(found: RunningGoal, receivedMs: number): Job {
-    const job = new Job(found.command, found.seq, Buffer.from(found.goalId, 'hex'), true, receivedMs);
+  static ofRunningGoal(found: RunningGoal, name: string, receivedMs: number): Job {
+    const job = new Job(found.command, name, found.seq, Buffer.from(found.goalId, 'hex'), true, receivedMs);
     job.state = found.cancelAsked ? 'stopping' : 'running';
     if (found.cancelAsked) job.cancelled.abort();
     return job;

@@ -2,14 +2,10 @@ import type { Command } from '@drover/shared/link/command';
 import { encodeCdr } from '@drover/shared/ros/cdr';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import { fromJson } from '@drover/shared/ros/from-json';
-import { resolveName } from '@drover/shared/ros/names';
 import type { RosMessage } from '@drover/shared/ros/values';
 import type { Policy } from '../policy/policy.js';
-import { AGENT_NODE_NAME } from '../ros/agent-nodes.js';
 import type { RosGraph } from '../ros/graph.js';
 import { WrongKindError } from './outcome.js';
-
-const NODE_NAMESPACE = '/';
 
 type Definition<K extends InterfaceDefinition['kind']> = Extract<InterfaceDefinition, { kind: K }>;
 
@@ -24,18 +20,13 @@ export type Prepared =
       readonly goal: RosMessage;
     };
 
-/** The absolute name a command acts on. */
-export function resolvedName(command: Pick<Command, 'name'>): string {
-  return resolveName(command.name, NODE_NAMESPACE, AGENT_NODE_NAME);
-}
-
 /**
  * Checks a command against the robot's policy and the graph's types, without any effect. Policy first: what is not
  * allowed is not even looked at.
  * @throws NotAllowedError | UnknownTypeError | WrongKindError | PayloadError | CdrError
  */
 export async function prepare(graph: RosGraph, policy: Policy, command: Command): Promise<Prepared> {
-  policy.check({ interface: command.interface, name: resolvedName(command) });
+  policy.check({ interface: command.interface, name: graph.names.resolve(command.name) });
   return await fitted(graph, command);
 }
 
@@ -46,8 +37,8 @@ export type CommandContent = Pick<Command, 'interface' | 'name' | 'type' | 'payl
  * A command put into ROS's terms by its type.
  * @throws UnknownTypeError | WrongKindError | PayloadError | CdrError
  */
-export async function fitted(graph: Pick<RosGraph, 'describe'>, command: CommandContent): Promise<Prepared> {
-  const name = resolvedName(command);
+export async function fitted(graph: Pick<RosGraph, 'describe' | 'names'>, command: CommandContent): Promise<Prepared> {
+  const name = graph.names.resolve(command.name);
   const type = await graph.describe(command.type);
   switch (command.interface) {
     case 'topic': {

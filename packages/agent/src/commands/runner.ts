@@ -110,11 +110,14 @@ export class CommandRunner {
     this.#outcomes.opened(uplink);
     const recovered = this.#recovered;
     this.#recovered = [];
-    const receivedMs = this.#options.monotonicNow();
+    const { graph, monotonicNow } = this.#options;
+    const receivedMs = monotonicNow();
     for (const { seq, command } of recovered) {
       const goalId = command.interface === 'action_send_goal' ? this.#options.newGoalId() : null;
       // Its remaining life was counted from a moment before the restart: only the deadline can be trusted.
-      this.#enqueue(new Job({ ...command, life_ms: 0 }, seq, goalId, false, receivedMs));
+      this.#enqueue(
+        new Job({ ...command, life_ms: 0 }, graph.names.resolve(command.name), seq, goalId, false, receivedMs),
+      );
     }
   }
 
@@ -218,7 +221,7 @@ export class CommandRunner {
   /** A goal from before a restart: at once, whether or not there is a connection, for its deadline counts on. */
   #followOn(found: RunningGoal): void {
     const { graph, monotonicNow, wallNow } = this.#options;
-    const job = Job.ofRunningGoal(found, monotonicNow());
+    const job = Job.ofRunningGoal(found, graph.names.resolve(found.command.name), monotonicNow());
     this.#jobs.set(job.uuid, job);
     this.#log.info({ command: job.uuid, name: job.name }, 'a goal from before is followed on');
     resumeGoal(graph, {

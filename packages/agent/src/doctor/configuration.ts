@@ -25,6 +25,8 @@ const PLACEHOLDERS: Partial<Record<SettingKey, string>> = {
   token: 'placeholder',
   tokenFile: '',
   ros: 'simulated',
+  // No rules; nothing at all would let the file's come back.
+  rosRemap: ' ',
 };
 
 /**

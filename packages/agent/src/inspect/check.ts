@@ -7,7 +7,7 @@ import { checkRosName } from '@drover/shared/ros/names';
 import { listenersOf, whyNobody } from '../commands/listeners.js';
 import { WrongKindError } from '../commands/outcome.js';
 import { READY_TIMEOUT_MS } from '../commands/perform.js';
-import { fitted, resolvedName } from '../commands/prepare.js';
+import { fitted } from '../commands/prepare.js';
 import { NotAllowedError, type Policy } from '../policy/policy.js';
 import { isAgentNode } from '../ros/agent-nodes.js';
 import { otherTypesWords, QuarantinedError, type RosGraph, UnknownTypeError } from '../ros/graph.js';
@@ -30,7 +30,7 @@ export async function checkCommand(
   { graph, policy, guard }: CheckParts,
   command: CheckQuestion,
 ): Promise<RobotCheck[]> {
-  const name = resolvedName(command);
+  const name = graph.names.resolve(command.name);
   const wrongName = checkRosName(name);
   return [
     ...(await checkPayload(graph, command)),

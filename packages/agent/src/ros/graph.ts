@@ -1,12 +1,13 @@
 import type { GraphAnswer, ServerEndpoint, TopicEndpoint } from '@drover/shared/link/answers';
 import type { InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
+import type { NameResolver } from './name-resolution.js';
 
 /**
  * The port between the agent's capabilities and a ROS 2 graph. Two implementations stand behind it (rclnodejs/,
  * simulated/) and one contract test (graph.contract.ts) runs on both, so nothing above knows which it has.
  *
- * Names are fully resolved (`/cmd_vel`) and types are full (`geometry_msgs/msg/Twist`) by the time they come here;
+ * Names are fully resolved (`/cmd_vel`, by `names`) and types are full (`geometry_msgs/msg/Twist`) by the time they come here;
  * values have been checked against the definition (shared/ros/values). Messages cross the port as CDR with its 4-byte
  * encapsulation header, both ways; services and actions as plain values, since rclnodejs has no raw path for them.
  */
@@ -14,6 +15,8 @@ export interface RosGraph {
   readonly kind: 'rclnodejs' | 'simulated';
   /** `jazzy`, `kilted`, …; null on the simulated graph. */
   readonly distro: string | null;
+  /** How names from outside are to be resolved before they come here: by the namespace and the remaps of the agent's node. */
+  readonly names: NameResolver;
 
   start(): Promise<void>;
   /** Ends every subscription and pending call (they reject with GraphStoppedError); safe to call twice. */

@@ -1,6 +1,7 @@
 import type { DesiredStream } from '@drover/shared/link/desired';
 import { decodeCdr } from '@drover/shared/ros/cdr';
 import { onTestFinished } from 'vitest';
+import { type NameResolver, ROOT_NAMES } from '../ros/name-resolution.js';
 import { createSimulatedGraph } from '../ros/simulated/graph.js';
 import { simulatedPeer } from '../ros/simulated/peer.fixture.js';
 import { silent } from '../spool/fixture.js';
@@ -14,8 +15,8 @@ export function stream(overrides: Partial<DesiredStream> = {}): DesiredStream {
 }
 
 /** A simulated graph with a peer on it, and a spool that only remembers. */
-export async function setUpCollecting() {
-  const graph = createSimulatedGraph({ onFault: () => {} });
+export async function setUpCollecting(names: NameResolver = ROOT_NAMES) {
+  const graph = createSimulatedGraph({ names, onFault: () => {} });
   await graph.start();
   const peer = simulatedPeer(graph);
   const samples: Sample[] = [];

@@ -8,6 +8,7 @@ import { Streams } from './streams.js';
 
 const INT64 = 'std_msgs/msg/Int64';
 const view = (overrides: Partial<TapView> = {}): TapView => ({
+  topic: '/a',
   failure: null,
   sight: {
     publishers: 1,

@@ -104,7 +104,7 @@ export class StreamReporter {
       let known = before.get(source);
       if (!known || known.type !== type) known = new Known(type);
       this.#known.set(source, known);
-      const { state, message } = stateOf(source, type, view, known.aloneMs(view, nowMs));
+      const { state, message } = stateOf(topicWords(source, view), type, view, known.aloneMs(view, nowMs));
       const report: StreamReport = {
         source,
         type,
@@ -159,6 +159,12 @@ class Known {
     this.#meter.reset();
     return null;
   }
+}
+
+/** What is looked for on the graph; where that is not the source itself, both. */
+function topicWords(source: string, view: TapView | null): string {
+  if (view === null || view.topic === source) return source;
+  return `${view.topic} (as which ${source} is resolved here)`;
 }
 
 function isDue({ told, toldAtMs }: Known, report: StreamReport, nowMs: number): boolean {

@@ -12,6 +12,7 @@ const sight = (overrides: Partial<TopicSight> = {}): TopicSight => ({
   ...overrides,
 });
 const view = (overrides: Partial<TapView> = {}): TapView => ({
+  topic: '/t',
   failure: null,
   sight: sight(),
   received: 0,

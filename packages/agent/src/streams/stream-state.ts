@@ -3,6 +3,8 @@ import { QuarantinedError, type TopicSight, UnknownTypeError } from '../ros/grap
 
 /** What a tap tells of itself. */
 export interface TapView {
+  /** What is subscribed to: the source, resolved and remapped. */
+  readonly topic: string;
   /** Why the topic is not subscribed (again tried soon); null where it is, or nothing was tried yet. */
   readonly failure: Error | null;
   /** Null until subscribed. */

@@ -1,11 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { NameResolver } from '../ros/name-resolution.js';
 import { setUpCollecting, stream } from './fixture.js';
+import { StreamReporter } from './stream-reporter.js';
 import { Streams } from './streams.js';
 
 const INT64 = 'std_msgs/msg/Int64';
 
-async function setUp() {
-  const parts = await setUpCollecting();
+async function setUp(names?: NameResolver) {
+  const parts = await setUpCollecting(names);
   const streams = new Streams(parts.deps);
   onTestFinished(() => streams.stop());
   return { ...parts, streams };
@@ -88,6 +90,29 @@ describe('a stream', () => {
     await publisher.publish({ data: 'y' });
     await until(() => points('/text').length === 1);
     expect(drops).toMatchObject([{ source: '/text', reason: 'too_large', rows: 1 }]);
+  });
+
+  it('on a remapped topic is read where the remap leads, and kept under its own name', async () => {
+    const names = new NameResolver('/r1', [{ from: '/counter', to: 'wheel/counter' }]);
+    const { streams, peer, points, until } = await setUp(names);
+    streams.apply([stream()]);
+    const publisher = await peer.advertise({ topic: '/r1/wheel/counter', type: INT64 });
+    await publisher.matched();
+    await publisher.publish({ data: 1 });
+    await until(() => points('/counter').length === 1);
+    expect(points('/counter')[0]).toMatchObject({ source: '/counter', publisher: '/peer' });
+  });
+
+  it('on a remapped topic that nobody publishes names both in its status', async () => {
+    const { streams } = await setUp(new NameResolver('/', [{ from: '/counter', to: '/wheel/counter' }]));
+    streams.apply([stream()]);
+    let nowMs = 0;
+    const reporter = new StreamReporter({ streams: () => streams.watched, drops: () => [], monotonicNow: () => nowMs });
+    const told: string[] = [];
+    reporter.opened({ send: ({ streams: [report] }) => void told.push(report?.message ?? '') });
+    await expect.poll(() => streams.watched[0]?.view?.sight).toBeTruthy();
+    for (nowMs of [1_000, 10_000]) reporter.look();
+    expect(told.at(-1)).toContain('publishes /wheel/counter (as which /counter is resolved here): start');
   });
 
   it('on a type the robot does not know records nothing and harms no other', async () => {

@@ -26,6 +26,7 @@ export interface Drain {
 
 export interface TapOptions {
   readonly graph: RosGraph;
+  /** As it is wished: resolved, and remapped, by the graph's names. */
   readonly topic: string;
   readonly type: string;
   readonly drainHz: number;
@@ -46,6 +47,8 @@ export interface TapOptions {
 export class Tap {
   readonly #options: TapOptions;
   readonly #log: Logger;
+  /** As the graph has it. */
+  readonly #topic: string;
   #subscription: Subscription | null = null;
   #schema: MessageSchema | null = null;
   #drained: Uint8Array[] = [];
@@ -61,7 +64,8 @@ export class Tap {
 
   constructor(options: TapOptions) {
     this.#options = options;
-    this.#log = options.log.child({ topic: options.topic, type: options.type });
+    this.#topic = options.graph.names.resolve(options.topic);
+    this.#log = options.log.child({ topic: this.#topic, type: options.type });
   }
 
   start(): void {
@@ -71,6 +75,7 @@ export class Tap {
   /** What it does now, and what it has received since it subscribed. */
   get view(): TapView {
     return {
+      topic: this.#topic,
       failure: this.#failure,
       sight: this.#subscription?.sight() ?? null,
       received: this.#count,
@@ -88,13 +93,13 @@ export class Tap {
   }
 
   async #open(): Promise<void> {
-    const { graph, topic, type, drainHz, depth, ignoreHistory = false } = this.#options;
+    const { graph, type, drainHz, depth, ignoreHistory = false } = this.#options;
     try {
       const definition = await graph.describe(type);
       if (definition.kind !== 'msg') throw new UnknownTypeError(type);
       this.#schema = definition.message;
       this.#subscription = await graph.subscribe({
-        topic,
+        topic: this.#topic,
         type,
         drainHz,
         depth,

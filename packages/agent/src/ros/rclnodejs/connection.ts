@@ -6,8 +6,10 @@ import type { RclContext, RclNode, Rclnodejs } from './api.js';
 export interface Connection {
   readonly rcl: Rclnodejs;
   readonly context: RclContext;
-  /** `drover_agent`, spun: publishers, clients and actions are on it, and what is known of the graph is asked of it. */
+  /** The agent's own, spun: publishers, clients and actions are on it, and what is known of the graph is asked of it. */
   readonly node: RclNode;
+  /** Of that node and of all others of the agent. */
+  readonly namespace: string;
   /** Aborts with GraphStoppedError when the graph stops. */
   readonly stopped: AbortSignal;
   readonly log: GraphLog;

@@ -20,6 +20,7 @@ import {
 } from '../graph.js';
 import { type NativeGuard, UNGUARDED } from '../guard.js';
 import { isHidden } from '../hidden.js';
+import { type NameResolver, ROOT_NAMES } from '../name-resolution.js';
 import { ServiceClients } from './clients.js';
 import type { Connection, GraphLog } from './connection.js';
 import { amentDefinitions } from './definitions.js';
@@ -38,6 +39,8 @@ const SWEEP_MS = 60_000;
 
 export interface RclnodejsGraphOptions {
   readonly log: GraphLog;
+  /** Default: the root namespace, no remaps. */
+  readonly names?: NameResolver;
   /** Default process.env: AMENT_PREFIX_PATH, ROS_DISTRO, DROVER_RCLNODEJS. */
   readonly env?: NodeJS.ProcessEnv;
   /** Default ROS_DOMAIN_ID. */
@@ -64,6 +67,7 @@ export function createRclnodejsGraph(options: RclnodejsGraphOptions): RosGraph {
 class RclnodejsGraph implements RosGraph {
   readonly kind = 'rclnodejs';
   readonly distro: string | null;
+  readonly names: NameResolver;
   readonly #options: RclnodejsGraphOptions;
   readonly #definitions: Definitions;
   readonly #stopping = new AbortController();
@@ -72,6 +76,7 @@ class RclnodejsGraph implements RosGraph {
   constructor(options: RclnodejsGraphOptions) {
     const env = options.env ?? process.env;
     this.#options = options;
+    this.names = options.names ?? ROOT_NAMES;
     this.#definitions = new Definitions(amentDefinitions(env));
     this.distro = env.ROS_DISTRO ?? null;
     // One listener for each thing under way.
@@ -87,7 +92,8 @@ class RclnodejsGraph implements RosGraph {
     const context = new rcl.Context(domainId === undefined ? undefined : BigInt(domainId));
     // None of the program's arguments are for ROS.
     await rcl.init(context, []);
-    const node = new rcl.Node(AGENT_NODE_NAME, '', context, {
+    const { namespace } = this.names;
+    const node = new rcl.Node(AGENT_NODE_NAME, namespace, context, {
       startParameterServices: false,
       startTypeDescriptionService: false,
       enableRosout: false,
@@ -95,7 +101,7 @@ class RclnodejsGraph implements RosGraph {
     node.spin(SPIN_TIMEOUT_MS);
     const stopped = this.#stopping.signal;
     const guarded = { guard, ...(onNative ? { onNative } : {}) };
-    const connection = { rcl, context, node, stopped, log, now, joinedAtMs: now(), idleMs, ...guarded };
+    const connection = { rcl, context, node, namespace, stopped, log, now, joinedAtMs: now(), idleMs, ...guarded };
     this.#parts = new Parts(connection, this.#definitions);
   }
 

@@ -42,6 +42,7 @@ it('makes another reader of a topic where ROS fails to take from one, and says s
     const connection: Connection = {
       rcl,
       node,
+      namespace: '/',
       context: { shutdown() {} },
       stopped: new AbortController().signal,
       log: { warn: (_, message) => warnings.push(message) },

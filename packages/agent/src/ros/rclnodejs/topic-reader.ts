@@ -30,9 +30,9 @@ export class TopicReader {
     this.#node = this.#admitted.during(() => this.#subscribe(connection, options));
   }
 
-  #subscribe({ rcl, context, onNative }: Connection, { topic, type, depth }: ReaderOptions): RclNode {
+  #subscribe({ rcl, context, namespace, onNative }: Connection, { topic, type, depth }: ReaderOptions): RclNode {
     readers += 1;
-    const node = new rcl.Node(`${READER_NODE_PREFIX}${readers}`, '', context, LEAN);
+    const node = new rcl.Node(`${READER_NODE_PREFIX}${readers}`, namespace, context, LEAN);
     const reliability = this.qos.reliable ? QOS.reliable : QOS.bestEffort;
     const durability = this.qos.transientLocal ? QOS.transientLocal : QOS.volatile;
     try {

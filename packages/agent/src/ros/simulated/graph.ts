@@ -2,7 +2,6 @@ import type { ServerEndpoint, TopicEndpoint } from '@drover/shared/link/answers'
 import { commonDefinitions, commonTypes } from '@drover/shared/ros/common';
 import type { DefinitionSource, InterfaceDefinition } from '@drover/shared/ros/definitions';
 import type { RosMessage } from '@drover/shared/ros/values';
-import { AGENT_NODE_NAME } from '../agent-nodes.js';
 import { Definitions } from '../definitions.js';
 import type {
   CallRequest,
@@ -16,6 +15,7 @@ import type {
   Subscription,
   TopicInfo,
 } from '../graph.js';
+import { type NameResolver, ROOT_NAMES } from '../name-resolution.js';
 import type { ListedSource } from '../nearest-type.js';
 import { Actions } from './actions.js';
 import { Changes } from './changes.js';
@@ -28,9 +28,6 @@ import { Services } from './services.js';
 import { surveyOf } from './survey.js';
 import { following, Topics } from './topics.js';
 
-/** The agent's own node, as on ROS. */
-const AGENT_NODE = `/${AGENT_NODE_NAME}`;
-
 const COMMON: ListedSource = {
   read: (type) => commonDefinitions.read(type),
   names: async (pkg, kind) => {
@@ -42,6 +39,8 @@ const COMMON: ListedSource = {
 
 export interface SimulatedGraphOptions {
   readonly clock?: SimulatedClock;
+  /** Default: the root namespace, no remaps. */
+  readonly names?: NameResolver;
   /** Told of errors in code that the graph called (handlers, subscribers); the graph goes on. */
   readonly onFault: OnFault;
   /** Default: ROS's common packages. */
@@ -63,6 +62,7 @@ export interface SimulatedPeers {
 export class SimulatedGraph implements RosGraph {
   readonly kind = 'simulated';
   readonly distro = null;
+  readonly names: NameResolver;
   readonly peers: SimulatedPeers = { node: (name) => this.#node(name) };
   readonly #parts: NodeParts;
   readonly #changes: Changes;
@@ -74,7 +74,8 @@ export class SimulatedGraph implements RosGraph {
   #started: Promise<void> | null = null;
 
   constructor(options: SimulatedGraphOptions) {
-    const { clock = systemClock, onFault, definitions = COMMON } = options;
+    const { clock = systemClock, names = ROOT_NAMES, onFault, definitions = COMMON } = options;
+    this.names = names;
     this.#changes = new Changes(clock);
     const topics = new Topics(this.#changes);
     this.#parts = {
@@ -86,7 +87,7 @@ export class SimulatedGraph implements RosGraph {
       actions: new Actions(this.#changes, onFault),
     };
     this.#onStart = options.onStart;
-    this.#publishers = new CommandPublishers(AGENT_NODE, topics, this.#changes);
+    this.#publishers = new CommandPublishers(names.node, topics, this.#changes);
   }
 
   async start(): Promise<void> {
@@ -142,7 +143,7 @@ export class SimulatedGraph implements RosGraph {
       }
     });
     const wish = following(depth, ignoreHistory);
-    const unsubscribe = topics.subscribe(AGENT_NODE, topic, type, wish, queue.push);
+    const unsubscribe = topics.subscribe(this.names.node, topic, type, wish, queue.push);
     const close = () => {
       unsubscribe();
       queue.close();
@@ -163,7 +164,7 @@ export class SimulatedGraph implements RosGraph {
 
   async survey(): Promise<GraphSurvey> {
     this.#changes.check();
-    return surveyOf([AGENT_NODE, ...this.#nodes], this.#parts);
+    return surveyOf([this.names.node, ...this.#nodes], this.#parts);
   }
 
   async endpointsOf(topic: string): Promise<{ publishers: TopicEndpoint[]; subscribers: TopicEndpoint[] }> {
