@@ -302,8 +302,8 @@ describeRos('the traps of rclnodejs', () => {
       return process.memoryUsage.rss();
     };
     const before = await bytesAfter(200);
-    // Each call holds 100 kB twice; lost, they would be 60 MB.
-    expect((await bytesAfter(300)) - before).toBeLessThan(20e6);
+    // Each call holds 100 kB twice; lost, they would be 160 MB. The allocator of a busy process keeps up to 20 MB by itself.
+    expect((await bytesAfter(800)) - before).toBeLessThan(60e6);
   });
 });
 
