@@ -54,6 +54,14 @@ describeRos('messages and what they are sent by', () => {
     expect(received.length).toBeGreaterThan(60);
   });
 
+  it('are refused with the remedy where a stream has the topic as another type', async () => {
+    const type = 'std_msgs/msg/String';
+    const wrong = await graph.subscribe({ topic: '/taken', type, drainHz: 20, depth: 1, onMessage: () => {} });
+    await expect(publish('/taken', 1)).rejects.toThrow('delete the stream of the other type');
+    await wrong.close();
+    expect(await publish('/taken', 1)).toEqual({ matchedSubscribers: 0 });
+  });
+
   it('leave no publisher or client behind once they were not used for long enough', async () => {
     const brief = createRclnodejsGraph({ domainId: DOMAIN_ID, log: { warn() {} }, idleMs: 2_000 });
     await brief.start();

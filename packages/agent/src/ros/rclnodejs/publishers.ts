@@ -121,7 +121,11 @@ export class Publishers {
       if (reason.includes('rosidl_typesupport')) {
         throw new DefinitionError(type, `its library does not load (is its workspace sourced?): ${reason}`, { cause });
       }
-      throw rosError(`could not make a publisher of ${topic}`, cause);
+      // Fast DDS's words. Streams and commands are of one participant, which may know a topic as one type only.
+      const remedy = reason.includes('incompatible type')
+        ? ` as ${type}, for the agent uses it as another type: delete the stream of the other type`
+        : '';
+      throw rosError(`could not make a publisher of ${topic}${remedy}`, cause);
     }
     // Whoever waits for it looks himself whether the graph was stopped.
     const matched = this.#match(publisher, request).catch(() => {});
