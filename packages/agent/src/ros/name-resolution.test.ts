@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isAgentNode } from './agent-nodes.js';
 import { NAMING_CASES } from './name-resolution.fixture.js';
 import { checkNamespace, NameResolver, type RemapRule, readRemapRule } from './name-resolution.js';
 
@@ -12,6 +13,8 @@ describe('names', () => {
   it('of the agent itself are in its namespace', () => {
     expect(new NameResolver().node).toBe('/drover_agent');
     expect(new NameResolver('/r1', [{ from: '~', to: '/elsewhere' }]).node).toBe('/r1/drover_agent');
+    expect(['/drover_agent', '/r1/drover_agent', '/r1/_drover_agent_reader_7'].filter(isAgentNode)).toHaveLength(3);
+    expect(['/drover_agent/arm', '/r1/base', ''].filter(isAgentNode)).toEqual([]);
   });
 });
 
