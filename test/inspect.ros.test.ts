@@ -5,6 +5,7 @@ import { type RclpyPeer, startRclpyPeer } from '../packages/agent/src/ros/testin
 import { describeRos } from '../packages/agent/src/ros/testing/ros.js';
 import { TestAgent } from './support/agent.js';
 import { TestCloud } from './support/cloud.js';
+import { addStream } from './support/streams.js';
 
 const ROS_DOMAIN_ID = 22;
 
@@ -153,6 +154,19 @@ describeRos('graph, types and dry runs, through the API, on real ROS 2 with rclp
     expect(await check({ ...latched, latched: true })).toEqual({ ok: true, failed: [] });
     expect((await check({ ...latched, name: '/nobody' })).failed).toEqual([['subscribers_there', saying('/nobody')]]);
     expect(await cloud.get('/robots/rover-1/graph')).toEqual(before);
+  });
+
+  it('says that a command can not be sent where a stream has the topic as another type', async () => {
+    await peer.subscribe({ topic: '/taken', type: 'geometry_msgs/msg/Twist' });
+    const command = { interface: 'topic', name: '/taken', type: 'geometry_msgs/msg/Twist', payload: {} };
+    await topic('/taken', ({ subscribers }) => subscribers.length === 1);
+    expect(await check(command)).toEqual({ ok: true, failed: [] });
+    await addStream(cloud, '/taken', 'std_msgs/msg/String', 1);
+    await topic(
+      '/taken',
+      ({ subscribers }) => subscribers.length === 2 && subscribers.every(({ node }) => node !== null),
+    );
+    expect((await check(command)).failed).toEqual([['subscribers_there', saying('delete that stream')]]);
   });
 
   it('names the type that is there where a command finds no server of its own', async () => {

@@ -79,6 +79,14 @@ async function checkPeers(graph: RosGraph, command: CheckQuestion, name: string)
   if (command.interface === 'topic') {
     const topic = { name, type: command.type, latched: command.latched };
     const ends = await graph.endpointsOf(name);
+    // Fast DDS lets the agent know a topic as one type only (publishers.ts).
+    const clash =
+      graph.kind === 'rclnodejs' &&
+      ends.subscribers.find(({ node, type }) => type !== command.type && isAgentNode(node ?? ''));
+    if (clash) {
+      const remedy = 'delete that stream, or no command of another type can be sent there';
+      return check('subscribers_there', false, `a stream of the agent's has ${name} as ${clash.type}: ${remedy}`);
+    }
     const listeners = listenersOf(topic, ends);
     if (listeners.length > 0) return check('subscribers_there', true, `subscribed by ${nodesOf(listeners)}`);
     const own = ends.subscribers.some(({ node, type }) => type === command.type && isAgentNode(node ?? ''));
