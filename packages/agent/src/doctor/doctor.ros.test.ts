@@ -9,6 +9,8 @@ const env = () => ({
   ROS_DOMAIN_ID: String(DOMAIN_ID),
   ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST',
 });
+/** Ends the process that visits ROS as an abort does, after a word. */
+const ABORTS = `--import=data:text/javascript,${encodeURIComponent("process.stderr.write('alas'); process.kill(process.pid, 'SIGABRT');")}`;
 const { signal } = new AbortController();
 
 describeRos('doctor on real ROS 2', () => {
@@ -28,9 +30,20 @@ describeRos('doctor on real ROS 2', () => {
   });
 
   it('outlives an abort inside ROS and shows its last words', async () => {
-    const [finding] = await checkRos('rclnodejs', { ...env(), RMW_IMPLEMENTATION: 'rmw_no_such' }, signal);
-    expect(finding).toMatchObject({ status: 'fail', message: expect.stringMatching(/can't be joined.*rmw_no_such/s) });
+    const [finding] = await checkRos('rclnodejs', { ...env(), NODE_OPTIONS: ABORTS }, signal);
+    expect(finding).toMatchObject({
+      status: 'fail',
+      message: expect.stringMatching(/can't be joined.*SIGABRT: alas/s),
+    });
     expect(finding?.remedy).toContain('RMW_IMPLEMENTATION');
+  });
+
+  it('names a middleware that is not installed, at which ROS would abort', async () => {
+    const [finding] = await checkRos('rclnodejs', { ...env(), RMW_IMPLEMENTATION: 'rmw_no_such' }, signal);
+    expect(finding).toMatchObject({
+      status: 'fail',
+      message: expect.stringContaining('RMW_IMPLEMENTATION is rmw_no_such'),
+    });
   });
 
   it('does not set off a build of rclnodejs where it has no addon', async () => {

@@ -63,7 +63,8 @@ describe.each(TYPES)('%s', (type) => {
   });
 
   // It knows no wide strings: those are held against rclpy’s bytes by the agent’s values.ros.test.ts.
-  it.skipIf(type === 'test_msgs/msg/WStrings')('is read by another implementation as it was written', async () => {
+  if (type === 'test_msgs/msg/WStrings') return;
+  it('is read by another implementation as it was written', async () => {
     const schema = await message(type);
     // It takes a dependency for the message where a type has constants only, and has no such field to compare.
     const definitions = schema.definitions.map((definition) => ({
