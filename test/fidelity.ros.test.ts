@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RclpyPeer, startRclpyPeer } from '../packages/agent/src/ros/testing/rclpy-peer.js';
+import type { RclpyPeer } from '../packages/agent/src/ros/testing/rclpy-peer.js';
 import { describeRos } from '../packages/agent/src/ros/testing/ros.js';
-import { TestAgent } from './support/agent.js';
-import { TestCloud } from './support/cloud.js';
+import type { TestCloud } from './support/cloud.js';
+import { type OnRos, startOnRos } from './support/on-ros.js';
 import { storedCdr } from './support/stored.js';
 
 const ROS_DOMAIN_ID = 28;
@@ -139,28 +139,17 @@ function messageNames(): string[] {
 }
 
 describeRos('every type of test_msgs, through the API, with rclpy at the other end', () => {
+  let system: OnRos;
   let cloud: TestCloud;
-  let agent: TestAgent;
   let peer: RclpyPeer;
 
   beforeAll(async () => {
-    [cloud, peer] = await Promise.all([TestCloud.start(), startRclpyPeer({ domainId: ROS_DOMAIN_ID })]);
-    agent = await TestAgent.start({
-      url: cloud.url,
-      token: await cloud.register('rover-1'),
-      env: {
-        DROVER_ROS: 'rclnodejs',
-        ROS_DOMAIN_ID: String(ROS_DOMAIN_ID),
-        ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST',
-      },
-    });
-    await cloud.online('rover-1');
+    system = await startOnRos({ domainId: ROS_DOMAIN_ID });
+    ({ cloud, peer } = system);
   });
 
   afterAll(async () => {
-    await peer?.stop();
-    expect(await agent?.stop()).toBe(0);
-    expect(await cloud?.stop()).toBe(0);
+    await system?.stop();
   });
 
   describe.each(messageNames())('test_msgs/msg/%s', (name) => {

@@ -1,10 +1,10 @@
 import type { RobotGraph } from '@drover/shared/api/graph';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RclpyPeer, startRclpyPeer } from '../packages/agent/src/ros/testing/rclpy-peer.js';
+import type { RclpyPeer } from '../packages/agent/src/ros/testing/rclpy-peer.js';
 import { describeRos } from '../packages/agent/src/ros/testing/ros.js';
-import { TestAgent } from './support/agent.js';
-import { TestCloud } from './support/cloud.js';
+import type { TestCloud } from './support/cloud.js';
+import { type OnRos, startOnRos } from './support/on-ros.js';
 import { addStream } from './support/streams.js';
 
 const ROS_DOMAIN_ID = 22;
@@ -20,30 +20,19 @@ interface Part {
 }
 
 describeRos('graph, types and dry runs, through the API, on real ROS 2 with rclpy at the other end', () => {
+  let system: OnRos;
   let cloud: TestCloud;
-  let agent: TestAgent;
   let peer: RclpyPeer;
 
   beforeAll(async () => {
-    [cloud, peer] = await Promise.all([TestCloud.start(), startRclpyPeer({ domainId: ROS_DOMAIN_ID })]);
-    agent = await TestAgent.start({
-      url: cloud.url,
-      token: await cloud.register('rover-1'),
-      env: {
-        DROVER_ROS: 'rclnodejs',
-        ROS_DOMAIN_ID: String(ROS_DOMAIN_ID),
-        ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST',
-      },
-    });
-    await cloud.online('rover-1');
+    system = await startOnRos({ domainId: ROS_DOMAIN_ID });
+    ({ cloud, peer } = system);
     await peer.serveSetBool('/motors');
     await peer.serveFibonacci('/fibonacci');
   });
 
   afterAll(async () => {
-    await peer?.stop();
-    expect(await agent?.stop()).toBe(0);
-    expect(await cloud?.stop()).toBe(0);
+    await system?.stop();
   });
 
   const topic = async (name: string, satisfied: (topic: RobotGraph['topics'][number]) => boolean) => {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RclpyPeer, type RclpyPublisher, startRclpyPeer } from '../packages/agent/src/ros/testing/rclpy-peer.js';
+import type { RclpyPeer, RclpyPublisher } from '../packages/agent/src/ros/testing/rclpy-peer.js';
 import { describeRos } from '../packages/agent/src/ros/testing/ros.js';
-import { TestAgent } from './support/agent.js';
-import { TestCloud } from './support/cloud.js';
+import type { TestAgent } from './support/agent.js';
+import type { TestCloud } from './support/cloud.js';
+import { type OnRos, startOnRos } from './support/on-ros.js';
 import type { LogLine } from './support/process.js';
 import { addStream, untilStatus } from './support/streams.js';
 
@@ -25,6 +26,7 @@ const died = ({ msg }: LogLine) => msg.startsWith('the agent died (SIGABRT)');
 const connected = ({ msg }: LogLine) => msg === 'connected';
 
 describeRos('an abort inside ROS, for real, with the agent under its supervisor', () => {
+  let system: OnRos;
   let cloud: TestCloud;
   let agent: TestAgent;
   let peer: RclpyPeer;
@@ -33,19 +35,12 @@ describeRos('an abort inside ROS, for real, with the agent under its supervisor'
   const background: Promise<unknown>[] = [];
 
   beforeAll(async () => {
-    [cloud, peer] = await Promise.all([TestCloud.start(), startRclpyPeer({ domainId: ROS_DOMAIN_ID })]);
-    agent = await TestAgent.start({
-      url: cloud.url,
-      token: await cloud.register('rover-1'),
+    system = await startOnRos({
+      domainId: ROS_DOMAIN_ID,
       supervised: true,
-      env: {
-        DROVER_ROS: 'rclnodejs',
-        DROVER_TEST_ABORT_ON: `${CULPRIT},${DOOMED.name}`,
-        ROS_DOMAIN_ID: String(ROS_DOMAIN_ID),
-        ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST',
-      },
+      env: { DROVER_TEST_ABORT_ON: `${CULPRIT},${DOOMED.name}` },
     });
-    await cloud.online('rover-1');
+    ({ cloud, agent, peer } = system);
     await peer.serveSetBool(DOOMED.name);
     await peer.serveSetBool(HARMLESS.name);
     const counter = await peer.advertise({ topic: '/counter', type: INT64 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RclpyPeer, startRclpyPeer } from '../packages/agent/src/ros/testing/rclpy-peer.js';
+import type { RclpyPeer } from '../packages/agent/src/ros/testing/rclpy-peer.js';
 import { describeRos } from '../packages/agent/src/ros/testing/ros.js';
-import { TestAgent } from './support/agent.js';
-import { TestCloud } from './support/cloud.js';
+import type { TestCloud } from './support/cloud.js';
+import { type OnRos, startOnRos } from './support/on-ros.js';
 import { addStream, statusPath, untilStatus } from './support/streams.js';
 
 const ROS_DOMAIN_ID = 18;
@@ -11,28 +11,17 @@ const STRING = 'std_msgs/msg/String';
 const IMAGE = 'sensor_msgs/msg/Image';
 
 describeRos('why a stream records what it records, through the API, on real ROS 2', () => {
+  let system: OnRos;
   let cloud: TestCloud;
-  let agent: TestAgent;
   let peer: RclpyPeer;
 
   beforeAll(async () => {
-    [cloud, peer] = await Promise.all([TestCloud.start(), startRclpyPeer({ domainId: ROS_DOMAIN_ID })]);
-    agent = await TestAgent.start({
-      url: cloud.url,
-      token: await cloud.register('rover-1'),
-      env: {
-        DROVER_ROS: 'rclnodejs',
-        ROS_DOMAIN_ID: String(ROS_DOMAIN_ID),
-        ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST',
-      },
-    });
-    await cloud.online('rover-1');
+    system = await startOnRos({ domainId: ROS_DOMAIN_ID });
+    ({ cloud, peer } = system);
   });
 
   afterAll(async () => {
-    await peer?.stop();
-    expect(await agent?.stop()).toBe(0);
-    expect(await cloud?.stop()).toBe(0);
+    await system?.stop();
   });
 
   it('a topic of another type is type_mismatch, and receiving once the right type is published', async () => {
