@@ -83,6 +83,25 @@ export function publishContract(bench: Bench): void {
       expect(await second.next()).toEqual({ data: 7 });
     });
 
+    it('does not count what only records it: streams, which never wait for it either', async () => {
+      const topic = bench.fresh('recorded');
+      const { received } = await bench.subscribe(topic, INT64);
+      expect(await bench.publish(topic, INT64, { data: 1 })).toEqual({ matchedSubscribers: 0 });
+      await eventually(() => received.length > 0);
+      const subscription = await bench.peer.subscribe({ topic, type: INT64 });
+      await eventually(async () => (await bench.publish(topic, INT64, { data: 2 })).matchedSubscribers === 1);
+      expect(await subscription.next()).toEqual({ data: 2 });
+    });
+
+    it('waits with the first message for who acts on it, though a stream is there already', async () => {
+      const topic = bench.fresh('awaited');
+      await bench.subscribe(topic, INT64);
+      const publishing = bench.publish(topic, INT64, { data: 1 });
+      const subscription = await bench.peer.subscribe({ topic, type: INT64 });
+      expect(await publishing).toEqual({ matchedSubscribers: 1 });
+      expect(await subscription.next()).toEqual({ data: 1 });
+    });
+
     it('keeps a latched message for who subscribes later', async () => {
       const topic = bench.fresh('latched');
       const early = await bench.peer.subscribe({ topic, type: STRING, durability: 'transient_local' });

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { DefinitionError } from '@drover/shared/ros/definitions';
+import { isAgentNode } from '../agent-nodes.js';
 import type { Definitions } from '../definitions.js';
 import { type PublishRequest, RosError } from '../graph.js';
 import type { Admitted } from '../guard.js';
@@ -38,12 +39,17 @@ const BURST = { size: 5, gapMs: 4 };
  */
 const FIRST_ACK_MS = 200;
 
+/** As long as the number of subscribers stays, who they are is looked at again after this long. */
+const LOOK_MS = 1_000;
+
 interface TopicPublisher {
   readonly publisher: RclPublisher;
   readonly latched: boolean;
   readonly admitted: Admitted;
   /** Lets messages through in the order of the calls, no faster than BURST. */
   readonly pace: Pace;
+  /** Who only records, when that was last looked at: a look costs more than a message. */
+  look: { readonly matched: number; readonly atMs: number; readonly recorders: number };
   /** Messages under way; it is not let go before they are out. */
   publishing: number;
   /** From the first message on: settles once the subscribers have it, or the wait for that is over. */
@@ -92,7 +98,7 @@ export class Publishers {
       // A copy of its own: the caller may go on writing into the same memory.
       admitted.during(() => publisher.publish(Buffer.from(cdr)));
       kept.firstArrival ??= this.#acknowledged(kept);
-      return { matchedSubscribers: publisher.subscriptionCount };
+      return { matchedSubscribers: this.#actors(kept, request) };
     } catch (cause) {
       stopped.throwIfAborted();
       request.signal?.throwIfAborted();
@@ -138,6 +144,7 @@ export class Publishers {
       admitted,
       matched,
       pace,
+      look: { matched: 0, atMs: Number.NEGATIVE_INFINITY, recorders: 0 },
       publishing: 0,
       firstArrival: undefined,
     };
@@ -157,6 +164,18 @@ export class Publishers {
     }
   }
 
+  /** How many are matched that act on what they hear. Agents' streams only record, and are no proof that anybody heard. */
+  #actors(kept: TopicPublisher, { topic, type, latched }: PublishRequest): number {
+    const { node, now } = this.#connection;
+    const matched = kept.publisher.subscriptionCount;
+    if (matched === 0) return 0;
+    if (kept.look.matched !== matched || now() - kept.look.atMs > LOOK_MS) {
+      const all = node.getSubscriptionsInfoByTopic(topic).filter((end) => canReceive(end, type, latched));
+      kept.look = { matched, atMs: now(), recorders: all.filter((end) => !isActor(end)).length };
+    }
+    return Math.max(0, matched - kept.look.recorders);
+  }
+
   /** Resolves when those subscribed now are sure to hear the publisher, or the wait is over. */
   async #match(publisher: RclPublisher, request: PublishRequest): Promise<void> {
     const { topic, type, latched, matchTimeoutMs, joiningTimeoutMs = 0 } = request;
@@ -166,14 +185,19 @@ export class Publishers {
     const timeoutMs = Math.max(matchTimeoutMs, joiningMs);
     const endsAtMs = nowMs + timeoutMs;
     const subscribers = () => node.getSubscriptionsInfoByTopic(topic).filter((end) => canReceive(end, type, latched));
-    const matched = await waitUntil(() => publisher.subscriptionCount >= Math.max(subscribers().length, 1), {
-      timeoutMs,
-      signal,
-    });
+    const isMatched = () => {
+      const all = subscribers();
+      return all.some(isActor) && publisher.subscriptionCount >= all.length;
+    };
+    const matched = await waitUntil(isMatched, { timeoutMs, signal });
     if (!matched || !subscribers().some(({ qos_profile }) => qos_profile.reliability === QOS.bestEffort)) return;
     const leftMs = Math.max(endsAtMs - this.#connection.now(), 0);
     await abortable(signal, setTimeout(Math.min(BEST_EFFORT_MATCH_MS, leftMs)));
   }
+}
+
+function isActor(subscription: TopicEndpoint): boolean {
+  return !isAgentNode(subscription.node_name);
 }
 
 /** Whether a subscription can match a reliable publisher of ours. */

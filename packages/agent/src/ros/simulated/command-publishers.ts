@@ -26,12 +26,15 @@ export class CommandPublishers {
     this.#changes = changes;
   }
 
-  /** The first message of a publisher waits for a matched subscriber, and goes out at the deadline without one. */
+  /**
+   * The first message of a publisher waits for a matched subscriber, and goes out at the deadline without one. The agent's
+   * own streams don't count: they only record.
+   */
   publish(request: PublishRequest): Promise<{ matchedSubscribers: number }> {
     const kept = this.#publisher(request);
     const publish = async () => {
       if (kept.isFirst) {
-        await this.#changes.find(() => (kept.publisher.matched.length > 0 ? true : undefined), {
+        await this.#changes.find(() => (kept.publisher.heardByOthers > 0 ? true : undefined), {
           timeoutMs: request.matchTimeoutMs,
         });
       }
@@ -39,7 +42,7 @@ export class CommandPublishers {
       request.signal?.throwIfAborted();
       kept.isFirst = false;
       kept.publisher.publish(request.cdr.slice());
-      return { matchedSubscribers: kept.publisher.matched.length };
+      return { matchedSubscribers: kept.publisher.heardByOthers };
     };
     const published = kept.last.then(publish, publish);
     kept.last = published.catch(() => {});

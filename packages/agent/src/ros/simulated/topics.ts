@@ -164,6 +164,11 @@ export class Publisher {
     this.#close = close;
   }
 
+  /** How many are matched that are not of the publisher's own node. */
+  get heardByOthers(): number {
+    return this.matched.filter(({ node }) => node !== this.node).length;
+  }
+
   /** Whether a message published now would go anywhere: else it needs no encoding. */
   get isHeard(): boolean {
     return this.matched.length > 0 || this.qos.durability === 'transient_local';
