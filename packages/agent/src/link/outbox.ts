@@ -1,16 +1,17 @@
-import type { FrameWriter } from '@drover/shared/link/codec';
+import type { FrameWriter, Framing } from '@drover/shared/link/codec';
+import { FRAME_BYTES_MAX } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 
-/** Messages of one priority, and the frames of the one whose turn it is. */
+/** Messages of one priority, and what is left of the one whose turn it is. */
 interface Queue {
   messages: Waiting[];
-  frames: Uint8Array[];
+  current: Framing | undefined;
 }
 
 interface Waiting {
   readonly key: string | null;
   /** Made when the message's turn comes, so that a replaced one costs nothing. */
-  readonly frames: () => Uint8Array[];
+  readonly begin: () => Framing;
 }
 
 /** In the order they go first. `state`: outcomes, feedback, and whatever control message fills several frames. */
@@ -21,6 +22,8 @@ type Priority = (typeof PRIORITIES)[number];
 export interface FrameSink {
   /** Whether one more frame of data may be under way. */
   windowOpen(): boolean;
+  /** How long that frame may be. */
+  frameBytes(): number;
   write(frame: Uint8Array): void;
 }
 
@@ -32,10 +35,10 @@ export class Outbox {
   readonly #writer: FrameWriter<UpMessage>;
   readonly #sink: FrameSink;
   readonly #queues: Record<Priority, Queue> = {
-    control: { messages: [], frames: [] },
-    state: { messages: [], frames: [] },
-    live: { messages: [], frames: [] },
-    backfill: { messages: [], frames: [] },
+    control: { messages: [], current: undefined },
+    state: { messages: [], current: undefined },
+    live: { messages: [], current: undefined },
+    backfill: { messages: [], current: undefined },
   };
   #pumping = false;
 
@@ -51,17 +54,17 @@ export class Outbox {
    */
   add(message: UpMessage, key: string | null = null): void {
     if (message.kind === 'batch') {
-      this.#queues[message.lane].messages.push({ key, frames: () => this.#writer.frames(message) });
+      this.#queues[message.lane].messages.push({ key, begin: () => this.#writer.framing(message) });
     } else if (key !== null) {
       const { messages } = this.#queues.state;
-      const waiting = { key, frames: () => this.#writer.frames(message) };
+      const waiting = { key, begin: () => this.#writer.framing(message) };
       const at = messages.findIndex((other) => other.key === key);
       if (at === -1) messages.push(waiting);
       else messages[at] = waiting;
     } else {
-      const frames = this.#writer.frames(message);
-      if (frames.length === 1) this.#queues.control.frames.push(...frames);
-      else this.#queues.state.messages.push({ key, frames: () => frames });
+      const framing = this.#writer.framing(message);
+      const queue = framing.bytes <= FRAME_BYTES_MAX ? this.#queues.control : this.#queues.state;
+      queue.messages.push({ key, begin: () => framing });
     }
     this.pump();
   }
@@ -82,11 +85,17 @@ export class Outbox {
     for (const priority of PRIORITIES) {
       // Small control frames are few and go at once; everything else keeps to the window.
       if (full && priority !== 'control') return undefined;
-      const queue = this.#queues[priority];
-      if (queue.frames.length === 0) queue.frames = queue.messages.shift()?.frames() ?? [];
-      const frame = queue.frames.shift();
+      // Cut as long as the link allows now, not as it was when the message began. Control frames are never cut.
+      const frame = nextOf(this.#queues[priority], priority === 'control' ? FRAME_BYTES_MAX : this.#sink.frameBytes());
       if (frame) return frame;
     }
     return undefined;
   }
+}
+
+function nextOf(queue: Queue, frameBytes: number): Uint8Array | undefined {
+  const frame = queue.current?.next(frameBytes);
+  if (frame) return frame;
+  queue.current = queue.messages.shift()?.begin();
+  return queue.current?.next(frameBytes);
 }

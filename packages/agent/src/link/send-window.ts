@@ -34,6 +34,14 @@ export class SendWindow {
     return this.#sentBytes - this.#arrivedBytes < this.bytes;
   }
 
+  /**
+   * How long a frame may be: on a slow link a whole one of 16 KiB would hold up an outcome for longer than the window
+   * means to (two seconds at 64 kbit/s).
+   */
+  get frameBytes(): number {
+    return this.bytes * 0.75;
+  }
+
   /** The window now. */
   get bytes(): number {
     const rate = Math.max(0, ...this.#rates.map((sample) => sample.bytesPerMs));

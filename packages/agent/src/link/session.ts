@@ -67,6 +67,7 @@ export class Session {
     this.#socket = socket;
     this.#outbox = new Outbox(new FrameWriter<UpMessage>(), {
       windowOpen: () => this.#window.isOpen,
+      frameBytes: () => this.#window.frameBytes,
       write: (frame) => this.#write(frame),
     });
     socket.on('upgrade', (response) => {

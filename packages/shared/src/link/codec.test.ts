@@ -2,7 +2,7 @@ import { encode } from '@msgpack/msgpack';
 import { describe, expect, it } from 'vitest';
 import { FrameReader, FrameWriter, LinkError } from './codec.js';
 import type { DownMessage } from './down.js';
-import { CloseCode, FRAME_BYTES_MAX, MESSAGE_BYTES_MAX } from './protocol.js';
+import { CloseCode, FRAME_BYTES_MAX, FRAME_BYTES_MIN, MESSAGE_BYTES_MAX } from './protocol.js';
 import type { UpMessage } from './up.js';
 
 const SPOOL = '0194b6b0-3b1a-7cc0-8d7f-0123456789ab';
@@ -67,6 +67,22 @@ describe('the link codec', () => {
     const frames = new FrameWriter<UpMessage>().frames(message);
     expect(frames.length).toBeGreaterThan(12);
     expect(Math.max(...frames.map((frame) => frame.byteLength))).toBeLessThanOrEqual(FRAME_BYTES_MAX);
+    expect(read(FrameReader.up(), frames)).toEqual([message]);
+  });
+
+  it('cuts a message as short as each frame may be, and puts it together again', () => {
+    const message = batchOf(100_000);
+    const framing = new FrameWriter<UpMessage>().framing(message);
+    const wanted = [2_000, FRAME_BYTES_MAX * 2, 5_000.5, 0];
+    const frames: Uint8Array[] = [];
+    for (let n = 0; ; n += 1) {
+      const frame = framing.next(wanted[n % wanted.length] ?? 0);
+      if (!frame) break;
+      frames.push(frame);
+      const allowed = Math.min(FRAME_BYTES_MAX, Math.max(FRAME_BYTES_MIN, wanted[n % wanted.length] ?? 0));
+      expect(frame.byteLength).toBeLessThanOrEqual(allowed);
+    }
+    expect(frames.length).toBeGreaterThan(10);
     expect(read(FrameReader.up(), frames)).toEqual([message]);
   });
 

@@ -2,7 +2,7 @@ import { decode, encode } from '@msgpack/msgpack';
 import { z } from 'zod';
 import { type DownMessage, downMessage } from './down.js';
 import { bytes } from './fields.js';
-import { CloseCode, FRAME_BYTES_MAX, MESSAGE_BYTES_MAX } from './protocol.js';
+import { CloseCode, FRAME_BYTES_MAX, FRAME_BYTES_MIN, MESSAGE_BYTES_MAX } from './protocol.js';
 import { type UpMessage, upMessage } from './up.js';
 
 /** A frame we can't accept; `closeCode` and the message (cut to 123 bytes by the socket's owner) go to the peer. */
@@ -37,30 +37,65 @@ const part = z.object({
 const DEPTH_MAX = 128;
 
 /** Room for a part's own envelope within a frame. */
-const PART_DATA_BYTES = FRAME_BYTES_MAX - 128;
+const PART_ENVELOPE_BYTES = 128;
 
 /** At most this many messages may be under way in parts at once: one per lane, and one to spare. */
 const PARTIAL_MESSAGES_MAX = 3;
+
+/** A message on its way into frames, which are made one by one, each as long as its time allows. */
+export interface Framing {
+  /** The whole message's length. */
+  readonly bytes: number;
+  /**
+   * The next frame, at most `frameBytes` long (FRAME_BYTES_MIN to FRAME_BYTES_MAX; what is outside is taken as the nearer
+   * bound); undefined after the last.
+   */
+  next(frameBytes: number): Uint8Array | undefined;
+}
 
 /** Turns messages into frames. One a session and direction. */
 export class FrameWriter<M extends UpMessage | DownMessage> {
   #partedMessages = 0;
 
-  /** The frames that carry `message`, each at most FRAME_BYTES_MAX long. */
+  /** The frames that carry `message`, each at most FRAME_BYTES_MAX long. @throws LinkError as `framing` */
   frames(message: M): Uint8Array[] {
+    const framing = this.framing(message);
+    const frames: Uint8Array[] = [];
+    for (let frame = framing.next(FRAME_BYTES_MAX); frame; frame = framing.next(FRAME_BYTES_MAX)) frames.push(frame);
+    return frames;
+  }
+
+  /**
+   * Begins a message; it is encoded now, cut into frames later.
+   * @throws LinkError where it is over MESSAGE_BYTES_MAX
+   */
+  framing(message: M): Framing {
     const whole = encode(message, { ignoreUndefined: true, maxDepth: DEPTH_MAX });
-    if (whole.byteLength <= FRAME_BYTES_MAX) return [whole];
     if (whole.byteLength > MESSAGE_BYTES_MAX) {
       throw new LinkError(CloseCode.tooBig, `a ${message.kind} message of ${whole.byteLength} bytes is over the bound`);
     }
-    this.#partedMessages += 1;
-    const frames: Uint8Array[] = [];
-    for (let at = 0, index = 0; at < whole.byteLength; at += PART_DATA_BYTES, index += 1) {
-      const data = whole.subarray(at, at + PART_DATA_BYTES);
-      const last = at + PART_DATA_BYTES >= whole.byteLength;
-      frames.push(encode({ kind: 'part', message: this.#partedMessages, index, last, data }));
-    }
-    return frames;
+    let at = 0;
+    let index = 0;
+    let number = 0;
+    return {
+      bytes: whole.byteLength,
+      next: (frameBytes) => {
+        const bytesMax = Math.min(FRAME_BYTES_MAX, Math.max(FRAME_BYTES_MIN, Math.floor(frameBytes)));
+        if (at >= whole.byteLength) return undefined;
+        if (at === 0 && whole.byteLength <= bytesMax) {
+          at = whole.byteLength;
+          return whole;
+        }
+        if (at === 0) {
+          this.#partedMessages += 1;
+          number = this.#partedMessages;
+        }
+        const data = whole.subarray(at, at + bytesMax - PART_ENVELOPE_BYTES);
+        at += data.byteLength;
+        index += 1;
+        return encode({ kind: 'part', message: number, index: index - 1, last: at >= whole.byteLength, data });
+      },
+    };
   }
 }
 

@@ -26,6 +26,9 @@ export const YIELD_HEADER = 'drover-yield';
 /** A frame holds at most this many bytes, so that a ping or a command never waits long behind one on a slow link. */
 export const FRAME_BYTES_MAX = 16 * 1024;
 
+/** A sender cuts messages no smaller than this, however slow its link is. */
+export const FRAME_BYTES_MIN = 1024;
+
 /** A message (put together from its parts) holds at most this many bytes: the largest stream message and its envelope. */
 export const MESSAGE_BYTES_MAX = 24 * 1024 * 1024;
 
