@@ -5,9 +5,9 @@ import { type LinkEnd, planRetry, RETRY_BASE_MS, RETRY_CAP_MS } from './retry.js
 const cut: LinkEnd = { kind: 'unreachable', reason: 'ECONNRESET' };
 
 describe('planRetry', () => {
-  it('doubles the wait from 250 ms to the cap of 15 s, and spreads it evenly from 0', () => {
+  it('doubles the wait from 250 ms to the cap of 10 s, and spreads it evenly from 0', () => {
     const longest = (failures: number) => planRetry(cut, failures, 1).delayMs;
-    expect([1, 2, 3, 6, 7, 8, 1000].map(longest)).toEqual([250, 500, 1000, 8000, 15_000, 15_000, 15_000]);
+    expect([1, 2, 3, 6, 7, 8, 1000].map(longest)).toEqual([250, 500, 1000, 8000, 10_000, 10_000, 10_000]);
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),
@@ -26,7 +26,7 @@ describe('planRetry', () => {
     [{ kind: 'closed', code: 4003, reason: '' }, 300_000, /another agent/],
     [{ kind: 'closed', code: 4002, reason: 'update the cloud' }, 60_000, /update the cloud/],
     [{ kind: 'refused', status: 301, reason: 'https://new' }, 60_000, /https:\/\/new/],
-    [{ kind: 'refused', status: 404, reason: '' }, 15_000, /no Drover cloud/],
+    [{ kind: 'refused', status: 404, reason: '' }, 10_000, /no Drover cloud/],
   ])('%o waits about %d ms and says why', (end, delayMs, words) => {
     const plan = planRetry(end, 1, 0.5);
     expect(plan.delayMs).toBeCloseTo(delayMs, 0);

@@ -1,8 +1,12 @@
 import { CloseCode } from '@drover/shared/link/protocol';
 
-/** First wait between two attempts; it doubles to the cap, and each wait is drawn evenly from 0 to it (full jitter). */
+/**
+ * First wait between two attempts; it doubles to the cap, and each wait is drawn evenly from 0 to it (full jitter). The cap
+ * keeps a promise: online within 15 s of the network's return. An attempt that began while nothing passed may be stuck
+ * between two SYNs for 3 s more (1, 3 and 7 s after its begin, given up at 10 s), then comes one wait.
+ */
 export const RETRY_BASE_MS = 250;
-export const RETRY_CAP_MS = 15_000;
+export const RETRY_CAP_MS = 10_000;
 /** A refused token rarely becomes right by itself; this often we look whether it has. */
 export const RETRY_REFUSED_MS = 60_000;
 /** Another agent took over with this robot's token. */
@@ -66,7 +70,7 @@ function planRefused(
   }
   if (end.status === 404 || end.status === 400 || end.status === 426) {
     const message = `what answers at DROVER_URL is no Drover cloud, or a proxy in between takes no websockets (${end.status})`;
-    return { delayMs: Math.max(backoffMs, RETRY_CAP_MS), level: 'error', message };
+    return { delayMs: RETRY_CAP_MS, level: 'error', message };
   }
   return {
     delayMs: backoffMs,
