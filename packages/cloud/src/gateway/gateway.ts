@@ -95,13 +95,14 @@ export class Gateway {
     this.#stopping = true;
     clearInterval(this.#timer);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#presence.stop();
+    const presenceStored = this.#presence.stop();
     for (const session of this.#sessions) session.close(CloseCode.goingAway, 'the cloud is stopping');
     const deadline = setTimeout(() => {
       for (const session of this.#sessions) session.terminate();
     }, STOP_GRACE_MS);
     if (this.#sessions.size > 0) await new Promise<void>((resolve) => (this.#allEnded = resolve));
     clearTimeout(deadline);
+    await presenceStored;
     this.#sockets.close();
   }
 

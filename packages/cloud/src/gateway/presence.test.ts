@@ -1,53 +1,132 @@
 import { pino } from 'pino';
-import { afterEach, describe, expect, it } from 'vitest';
-import { Presence } from './presence.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Presence, type PresenceChange } from './presence.js';
 
-describe('presence, where the store refuses a write', () => {
-  let presence: Presence | undefined;
-  afterEach(() => presence?.stop());
+let nowMs: number;
+let presence: Presence | undefined;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate'] });
+  nowMs = 1_000;
+});
+afterEach(async () => {
+  await presence?.stop();
+  vi.useRealTimers();
+});
 
-  /** A store that fails `failures` times, and a promise of the `count`th write it took. */
-  function refusing(failures: number) {
-    const taken: [number, boolean, number][] = [];
-    let wake = () => {};
-    let left = failures;
-    const store = {
-      onlineKeys: async () => [],
-      setOnline: async (...change: [number, boolean, number]) => {
-        if (left > 0) {
-          left -= 1;
-          throw new RangeError('disk full');
-        }
-        taken.push(change);
-        wake();
-      },
-    };
-    const until = async (count: number) => {
-      while (taken.length < count) await new Promise<void>((resolve) => (wake = resolve));
-    };
-    return { store, taken, until };
+/** Presence on a store that fails `failures` times, with every transaction the store took. */
+function start(options: { failures?: number; remembered?: number[] } = {}) {
+  const taken: [number, boolean, number][][] = [];
+  let left = options.failures ?? 0;
+  const store = {
+    onlineKeys: async () => options.remembered ?? [],
+    setOnline: async (changes: readonly PresenceChange[]) => {
+      left -= 1;
+      if (left >= 0) throw new RangeError('disk full');
+      taken.push(changes.map(({ robotKey, online, atMs }) => [robotKey, online, atMs]));
+    },
+  };
+  presence = new Presence({ store, log: pino({ level: 'silent' }), now: () => nowMs });
+  return { presence, taken };
+}
+
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 100) {
+    const step = Math.min(left, 100);
+    nowMs += step;
+    await vi.advanceTimersByTimeAsync(step);
   }
+}
 
-  it('writes the change again until it is stored, at the time it happened', async () => {
-    const { store, taken, until } = refusing(3);
-    let nowMs = 1_000;
-    presence = new Presence({ store, log: pino({ level: 'silent' }), now: () => nowMs, retryMs: 1 });
+describe('presence', () => {
+  it('stores what happens to many robots at once in few transactions', async () => {
+    const { presence, taken } = start();
+    for (let robot = 1; robot <= 1_200; robot += 1) presence.opened(robot);
+    await pass(1_000);
+    expect(taken.map((changes) => changes.length)).toEqual([500, 500, 200]);
+    expect(taken.flat().slice(0, 2)).toEqual([
+      [1, true, 1_000],
+      [2, true, 1_000],
+    ]);
+  });
+
+  it('counts a clean close at once, a reset after 3 s, and one that is back by then not at all', async () => {
+    const { presence, taken } = start();
     presence.opened(7);
-    nowMs = 9_000;
-    await until(1);
-    expect(taken).toEqual([[7, true, 1_000]]);
+    await pass(500);
+    presence.closed(7, 'reset');
+    await pass(2_900);
+    presence.opened(7);
+    await pass(60_000);
+    expect(taken.flat().filter(([, online]) => !online)).toEqual([]);
+    presence.closed(7, 'reset');
+    await pass(4_000);
+    expect(taken.flat().at(-1)).toEqual([7, false, 1_000 + 500 + 2_900 + 60_000 + 3_000]);
+    presence.opened(7);
+    await pass(200);
+    presence.closed(7, 'clean');
+    await pass(200);
+    expect(taken.flat().at(-1)?.[1]).toBe(false);
+  });
+
+  it('changes nothing for a robot that comes and goes every few seconds, and loses nobody for longer than 25 s', async () => {
+    const { presence, taken } = start();
+    // Away for 5 s, back for 5 s, for ten minutes.
+    for (let round = 0; round < 60; round += 1) {
+      presence.opened(7);
+      await pass(5_000);
+      presence.closed(7, 'reset');
+      await pass(5_000);
+    }
+    const flips = taken.flat().map(([, online]) => online);
+    // Online, once away before it is known to flap, and back.
+    expect(flips.filter((online, at) => online !== flips[at - 1])).toEqual([true, false, true]);
+    await pass(20_000);
+    expect(taken.flat().at(-1)?.[1]).toBe(false);
+    // A minute without a loss, and it is a robot like any other.
+    presence.opened(7);
+    await pass(60_000);
+    presence.closed(7, 'reset');
+    await pass(3_200);
+    expect(taken.flat().at(-1)?.[1]).toBe(false);
+  });
+
+  it('after a start, leaves alone who comes back, and settles who does not', async () => {
+    const { presence, taken } = start({ remembered: [7, 8] });
+    await presence.start();
+    await pass(15_000);
+    presence.opened(7);
+    await pass(10_000);
+    expect(taken.flat()).toEqual([
+      [7, true, 16_000],
+      [8, false, 21_000],
+    ]);
+  });
+
+  it('stores what has happened before it stops', async () => {
+    const { presence, taken } = start();
+    presence.opened(7);
+    const stopped = presence.stop();
+    await pass(10);
+    await stopped;
+    expect(taken).toEqual([[[7, true, 1_000]]]);
+  });
+
+  it('writes a change again until it is stored, at the time it happened', async () => {
+    const { presence, taken } = start({ failures: 3 });
+    presence.opened(7);
+    await pass(10_000);
+    expect(taken).toEqual([[[7, true, 1_000]]]);
   });
 
   it('does not bring back a change that a later one has overtaken', async () => {
-    const { store, taken, until } = refusing(2);
-    presence = new Presence({ store, log: pino({ level: 'silent' }), now: () => 1_000, retryMs: 1 });
+    const { presence, taken } = start({ failures: 1 });
     presence.opened(7);
     presence.opened(8);
+    await pass(1_000);
     presence.closed(7, 'clean');
-    // The second is written by the round that would bring the first one back, after it.
-    await until(2);
-    expect(taken).toEqual([
-      [7, false, 1_000],
+    await pass(5_000);
+    expect(taken.flat()).toEqual([
+      [7, false, 2_000],
       [8, true, 1_000],
     ]);
   });

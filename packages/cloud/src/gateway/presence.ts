@@ -4,26 +4,50 @@ import type { Ending } from './connection.js';
 /** A socket that just broke is often back at once: its robot counts as online this much longer. */
 const RESET_GRACE_MS = 3_000;
 
+/**
+ * A robot that keeps losing its connection gets twice the grace each time, up to this: what it then still counts as online
+ * ends before the 25 s within which a lost robot is to be offline.
+ */
+const FLAPPING_GRACE_MAX_MS = 20_000;
+
+/** Connections lost longer ago than this no longer make a robot a flapping one. */
+const FLAPPING_MEMORY_MS = 60_000;
+
 /** After a start, robots that the store remembers as online have this long to come back before they count as offline. */
 const START_GRACE_MS = 20_000;
+
+/** Changes are stored together, at most this often: a transaction each would be 500 syncs of the disk for 500 robots. */
+const STORE_INTERVAL_MS = 100;
+
+/** One transaction holds at most so many, so that a command's own waits for no more than that. */
+const CHANGES_A_TRANSACTION = 500;
 
 /** What the store refused (a full disk, say) is written again this often. */
 const RETRY_MS = 2_000;
 
-interface Change {
+export interface PresenceChange {
+  readonly robotKey: number;
   readonly online: boolean;
   readonly atMs: number;
 }
 
 export interface PresenceStore {
-  setOnline(robotKey: number, online: boolean, atMs: number): Promise<void>;
+  /** All in one transaction; a robot that is as the change says keeps the time it has been so. */
+  setOnline(changes: readonly PresenceChange[]): Promise<void>;
   onlineKeys(): Promise<number[]>;
 }
 
+/** A robot that lost its connection, how often in a row, and when last. */
+interface Losses {
+  count: number;
+  lastMs: number;
+}
+
 /**
- * Turns sessions that come and go into `online`: a clean close counts at once, a reset after a moment, a replacement not
- * at all. The store keeps what it last knew through a crash; `start` settles who did not come back. A change that the
- * store refuses is written again until it is taken or overtaken: one a robot at most.
+ * Turns sessions that come and go into `online`: a clean close counts at once, a reset after a moment (a longer one the
+ * more often it happens), a replacement not at all. The store keeps what it last knew through a crash; `start` settles who did not come
+ * back. Changes are stored in groups, of each robot the newest: one that is overtaken while it waits is never written, nor
+ * one that the store refuses.
  */
 export class Presence {
   readonly #store: PresenceStore;
@@ -31,13 +55,17 @@ export class Presence {
   readonly #now: () => number;
   readonly #leaving = new Map<number, NodeJS.Timeout>();
   readonly #here = new Set<number>();
+  readonly #losses = new Map<number, Losses>();
   /** Changes on their way to the store, the newest of each robot. */
-  readonly #unstored = new Map<number, Change>();
+  readonly #unstored = new Map<number, PresenceChange>();
   #startTimer: NodeJS.Timeout | undefined;
-  #retryTimer: NodeJS.Timeout | undefined;
+  #loop: Promise<void> | undefined;
+  #hurry: () => void = () => {};
+  #stopped = false;
   readonly #resetGraceMs: number;
   readonly #startGraceMs: number;
   readonly #retryMs: number;
+  readonly #storeIntervalMs: number;
 
   constructor(options: {
     store: PresenceStore;
@@ -46,10 +74,12 @@ export class Presence {
     resetGraceMs?: number;
     startGraceMs?: number;
     retryMs?: number;
+    storeIntervalMs?: number;
   }) {
     this.#resetGraceMs = options.resetGraceMs ?? RESET_GRACE_MS;
     this.#startGraceMs = options.startGraceMs ?? START_GRACE_MS;
     this.#retryMs = options.retryMs ?? RETRY_MS;
+    this.#storeIntervalMs = options.storeIntervalMs ?? STORE_INTERVAL_MS;
     this.#store = options.store;
     this.#log = options.log;
     this.#now = options.now;
@@ -63,14 +93,15 @@ export class Presence {
     }, this.#startGraceMs).unref();
   }
 
-  /** Leaves the store as it is: sessions end because we stop, not because the robots left. */
-  stop(): void {
+  /** Stores what has happened, and no more: sessions that end now do so because we stop, not because the robots left. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
     clearTimeout(this.#startTimer);
-    clearTimeout(this.#retryTimer);
-    this.#unstored.clear();
     for (const timer of this.#leaving.values()) clearTimeout(timer);
     this.#leaving.clear();
     this.#here.clear();
+    this.#hurry();
+    await this.#loop;
   }
 
   opened(robotKey: number): void {
@@ -83,11 +114,25 @@ export class Presence {
   /** The robot's only session ended (not one that was replaced). */
   closed(robotKey: number, ending: Ending): void {
     if (ending === 'reset') {
-      const timer = setTimeout(() => this.#left(robotKey), this.#resetGraceMs).unref();
+      const timer = setTimeout(() => this.#left(robotKey), this.#graceMs(robotKey)).unref();
       this.#leaving.set(robotKey, timer);
     } else {
       this.#left(robotKey);
     }
+  }
+
+  /** Counts a loss; returns how long the robot may take to come back before it counts as offline. */
+  #graceMs(robotKey: number): number {
+    const nowMs = this.#now();
+    for (const [key, { lastMs }] of this.#losses) {
+      // In the order of the last loss: the first that is young enough ends the search.
+      if (nowMs - lastMs < FLAPPING_MEMORY_MS) break;
+      this.#losses.delete(key);
+    }
+    const count = (this.#losses.get(robotKey)?.count ?? 0) + 1;
+    this.#losses.delete(robotKey);
+    this.#losses.set(robotKey, { count, lastMs: nowMs });
+    return Math.min(FLAPPING_GRACE_MAX_MS, this.#resetGraceMs * 2 ** Math.min(count - 1, 16));
   }
 
   #left(robotKey: number): void {
@@ -97,24 +142,38 @@ export class Presence {
   }
 
   #set(robotKey: number, online: boolean): void {
-    this.#write(robotKey, { online, atMs: this.#now() });
+    this.#unstored.set(robotKey, { robotKey, online, atMs: this.#now() });
+    this.#loop ??= this.#storeAll();
   }
 
-  #write(robotKey: number, change: Change): void {
-    this.#unstored.set(robotKey, change);
-    this.#store.setOnline(robotKey, change.online, change.atMs).then(
-      () => {
-        if (this.#unstored.get(robotKey) === change) this.#unstored.delete(robotKey);
-      },
-      (error: unknown) => {
-        this.#log.error({ err: error, robot_key: robotKey, online: change.online }, 'presence not stored');
-        this.#retryTimer ??= setTimeout(() => this.#retry(), this.#retryMs).unref();
-      },
-    );
+  /** Never rejects. */
+  async #storeAll(): Promise<void> {
+    // A turn of the event loop, in which other robots' changes join.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#unstored.size > 0) {
+      const stored = await this.#storeSome();
+      if (this.#stopped && !stored) break;
+      const waitMs = stored ? this.#storeIntervalMs : this.#retryMs;
+      await new Promise<void>((resolve) => {
+        this.#hurry = resolve;
+        if (this.#stopped) resolve();
+        else setTimeout(resolve, waitMs).unref();
+      });
+    }
+    this.#loop = undefined;
   }
 
-  #retry(): void {
-    this.#retryTimer = undefined;
-    for (const [robotKey, change] of [...this.#unstored]) this.#write(robotKey, change);
+  async #storeSome(): Promise<boolean> {
+    const changes = [...this.#unstored.values()].slice(0, CHANGES_A_TRANSACTION);
+    try {
+      await this.#store.setOnline(changes);
+    } catch (error) {
+      this.#log.error({ err: error, robots: changes.length }, 'presence not stored');
+      return false;
+    }
+    for (const change of changes) {
+      if (this.#unstored.get(change.robotKey) === change) this.#unstored.delete(change.robotKey);
+    }
+    return true;
   }
 }

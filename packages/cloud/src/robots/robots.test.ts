@@ -111,8 +111,8 @@ describe('robots', () => {
     const { ref } = await cloud.robot('rover-1');
     const { robots } = cloud.services;
     await robots.sessionStarted(ref.key, '2026-11-21');
-    await robots.setOnline(ref.key, true, cloud.clock.nowMs + 1000.5);
-    await robots.setOnline(ref.key, true, cloud.clock.nowMs + 9000);
+    await robots.setOnline([{ robotKey: ref.key, online: true, atMs: cloud.clock.nowMs + 1000.5 }]);
+    await robots.setOnline([{ robotKey: ref.key, online: true, atMs: cloud.clock.nowMs + 9000 }]);
     expect((await cloud.get('/robots/rover-1')).body).toMatchObject({
       provisioned: true,
       agent_version: '2026-11-21',
@@ -120,7 +120,7 @@ describe('robots', () => {
       online_updated_at: '2026-11-21T12:00:01.000Z',
     });
     expect(await robots.onlineKeys()).toEqual([ref.key]);
-    await robots.setOnline(ref.key, false, cloud.clock.nowMs + 10_000);
+    await robots.setOnline([{ robotKey: ref.key, online: false, atMs: cloud.clock.nowMs + 10_000 }]);
     expect(await robots.onlineKeys()).toEqual([]);
     expect((await cloud.get('/robots/rover-1')).body.online_updated_at).toBe('2026-11-21T12:00:10.000Z');
   });

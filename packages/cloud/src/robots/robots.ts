@@ -141,15 +141,19 @@ export class Robots {
     if (!(await robot.executeTakeFirst())) throw new RobotGoneError(robotKey);
   }
 
-  /** `online_updated_at` moves only when `online` does. */
-  async setOnline(robotKey: number, online: boolean, atMs: number): Promise<void> {
-    await this.#store.db
-      .updateTable('robots')
-      .set({ online: online ? 1 : 0, online_updated_at_ms: Math.floor(atMs) })
-      .where('key', '=', robotKey)
-      .where('online', '=', online ? 0 : 1)
-      .where('deleted_at_ms', 'is', null)
-      .execute();
+  /** All in one transaction. `online_updated_at` moves only when `online` does. */
+  async setOnline(changes: readonly { robotKey: number; online: boolean; atMs: number }[]): Promise<void> {
+    await this.#store.db.transaction().execute(async (tx) => {
+      for (const { robotKey, online, atMs } of changes) {
+        await tx
+          .updateTable('robots')
+          .set({ online: online ? 1 : 0, online_updated_at_ms: Math.floor(atMs) })
+          .where('key', '=', robotKey)
+          .where('online', '=', online ? 0 : 1)
+          .where('deleted_at_ms', 'is', null)
+          .execute();
+      }
+    });
   }
 
   /** The robots that the store says are online: after a crash, more than have a session. */

@@ -37,7 +37,8 @@ describe('a stream’s status', () => {
     cloud.services.streamReports.reported(robot, reports, offsetMs, cloud.clock.nowMs);
     await cloud.services.streamReports.settled();
   };
-  const online = () => cloud.services.robots.setOnline(robot.key, true, cloud.clock.nowMs);
+  const online = () =>
+    cloud.services.robots.setOnline([{ robotKey: robot.key, online: true, atMs: cloud.clock.nowMs }]);
 
   it('is unknown, in words, while the robot has told nothing', async () => {
     expect(await status()).toEqual({
