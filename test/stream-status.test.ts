@@ -71,6 +71,8 @@ describe('why a stream records what it records, through the API, on a simulated 
     expect(await cloud.get(statusPath('/scan', 'status'))).toMatchObject({ state: 'disabled' });
     const before = await untilStatus(cloud, '/counter', () => true);
     await agent.crashAndRestart();
+    // Else what was told before the crash may be taken for what is told after it.
+    await agent.process.line((line) => line.msg === 'connected');
     const after = await untilStatus(cloud, '/counter', (now) => (now.reported_at ?? '') > (before.reported_at ?? ''));
     expect(after.online).toBe(true);
     await untilStatus(cloud, '/counter', (now) => now.state === 'type_mismatch');

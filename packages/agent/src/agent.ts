@@ -10,6 +10,7 @@ import { openDataDir } from './disk/data-dir.js';
 import { Inspector } from './inspect/inspector.js';
 import { CloudClock } from './link/cloud-clock.js';
 import { Link } from './link/link.js';
+import { LinkReporter } from './link/link-reporter.js';
 import { createMonotonicClock } from './link/monotonic.js';
 import { isLogStream, LOG_TYPE, LogCollector, ROSOUT } from './logs/log-collector.js';
 import { openGraph } from './open-graph.js';
@@ -62,8 +63,10 @@ export async function startAgent(
   const reporter = new StreamReporter({
     streams: () => [...streams.watched, ...logs.watched],
     drops: () => spool.drops(),
+    spoolId: () => spool.id,
     monotonicNow,
   });
+  const linkReporter = new LinkReporter({ spool, clock, monotonicNow });
   const compose = new ComposeAssignment(log);
   const apply = (wanted: Desired) => {
     spool.setMaxAges(maxAges(wanted));
@@ -77,7 +80,7 @@ export async function startAgent(
   const desired = new DesiredState({ dataDir, apply, log });
   const inspector = new Inspector({ graph, policy, guard: quarantine, log });
   const client = new CloudClient({
-    ...{ graph, inbox, spool, uploader, commands, desired, inspector, reporter },
+    ...{ graph, inbox, spool, uploader, commands, desired, inspector, reporter, linkReporter },
     ...{ wallNow, log },
   });
   const token = () => readToken(config.token);
@@ -89,12 +92,14 @@ export async function startAgent(
   commands.recover();
   desired.start();
   reporter.start();
+  linkReporter.start();
   link.start();
   log.info({ url, dataDir, ros: graph.kind, distro: graph.distro }, 'agent started');
 
   return {
     stop: async () => {
       reporter.stop();
+      linkReporter.stop();
       await Promise.all([vitals.stop(), logs.stop(), streams.stop()]);
       await commands.stop();
       await link.stop();

@@ -8,6 +8,7 @@ import type { CommandRunner } from './commands/runner.js';
 import type { DesiredState } from './desired/desired-state.js';
 import type { Inspector } from './inspect/inspector.js';
 import type { Instruction, LinkClient, Uplink } from './link/link.js';
+import type { LinkReporter } from './link/link-reporter.js';
 import type { RosGraph } from './ros/graph.js';
 import type { Inbox } from './spool/inbox.js';
 import type { Spool } from './spool/spool.js';
@@ -23,6 +24,7 @@ export interface CloudClientParts {
   readonly desired: DesiredState;
   readonly inspector: Inspector;
   readonly reporter: StreamReporter;
+  readonly linkReporter: LinkReporter;
   readonly wallNow: () => number;
   readonly log: Logger;
 }
@@ -51,7 +53,7 @@ export class CloudClient implements LinkClient {
   }
 
   opened(uplink: Uplink, welcome: Welcome): string | null {
-    const { spool, uploader, commands, desired, reporter } = this.#parts;
+    const { spool, uploader, commands, desired, reporter, linkReporter } = this.#parts;
     this.#uplink = uplink;
     // Both before anything is sent: nothing of another robot's may reach this one's account.
     const inboxIsOurs = this.#claimInbox(welcome.robot_id);
@@ -60,6 +62,7 @@ export class CloudClient implements LinkClient {
     desired.opened(uplink, welcome.robot_id);
     commands.opened(uplink);
     reporter.opened(uplink);
+    linkReporter.opened(uplink, welcome);
     if (spoolClaim === 'ours') uploader.open(uplink, welcome.acked);
     return null;
   }
@@ -91,11 +94,12 @@ export class CloudClient implements LinkClient {
   }
 
   closed(): void {
-    const { uploader, commands, desired, reporter } = this.#parts;
+    const { uploader, commands, desired, reporter, linkReporter } = this.#parts;
     this.#uplink = null;
     uploader.close();
     commands.closed();
     reporter.closed();
+    linkReporter.closed();
     desired.closed();
   }
 

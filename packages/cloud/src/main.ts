@@ -39,14 +39,14 @@ async function serve(config: Config): Promise<void> {
     now,
     onCommitted: metrics.committed,
   });
-  const { writer, deletion, commands, robots, desired, streamReports, keys, tenants } = services;
+  const { writer, deletion, commands, robots, desired, streamReports, links, keys, tenants } = services;
 
   const first = await tenants.ensureFirst(config.apiKey);
   if (first?.generated) announce('new store: its API key, shown this once', { api_key: first.secret });
   if (!first && config.apiKey) log.warn('DROVER_API_KEY is ignored: the store has its first key already');
 
   const gateway = new Gateway({
-    ...{ registry, bus, robots, desired, data: writer, commands, streams: streamReports },
+    ...{ registry, bus, robots, desired, data: writer, commands, streams: streamReports, links },
     ...{ log, now, monotonicNow },
   });
   const endpoints = endpointsOf(services);
@@ -62,6 +62,7 @@ async function serve(config: Config): Promise<void> {
     bus,
     writer,
     streamReports,
+    links,
     deletion,
     new IdempotencySweep({ db: store.db, log, now }),
     commands,

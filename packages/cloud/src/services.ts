@@ -20,6 +20,8 @@ import { RobotGraphs } from './graph/robot-graph.js';
 import { graphEndpoints } from './graph/routes.js';
 import type { Endpoint } from './http/endpoint.js';
 import { Keys } from './keys/keys.js';
+import { RobotLinks } from './links/links.js';
+import { linkEndpoints } from './links/routes.js';
 import { Logs } from './logs/logs.js';
 import { logEndpoints } from './logs/routes.js';
 import { RobotDeletion } from './robots/deletion.js';
@@ -65,6 +67,7 @@ export function createServices(options: ServiceOptions) {
     deletion,
     desired,
     streams: new Streams({ store, desired, now }),
+    links: new RobotLinks({ store, log }),
     streamReports: new StreamReports({ store, log }),
     vitals: new Vitals({ store, desired }),
     logs: new Logs({ store, desired }),
@@ -81,6 +84,7 @@ export function endpointsOf(services: Services): Endpoint[] {
   return [
     ...robotEndpoints(robots),
     ...services.commandEndpoints,
+    ...linkEndpoints(robots, services.links),
     ...graphEndpoints(robots, services.graphs),
     ...vitalEndpoints(robots, services.vitals),
     ...logEndpoints(robots, services.logs),

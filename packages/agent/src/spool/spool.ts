@@ -1,4 +1,5 @@
 import type { Lane } from '@drover/shared/link/fields';
+import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { isCorrupt } from '../disk/store-file.js';
 import { AgeMarks } from './age-marks.js';
@@ -128,6 +129,18 @@ export class Spool {
       total.set(key, { ...known, rows: known.rows + drop.rows, bytes: known.bytes + drop.bytes });
     }
     return [...total.values()];
+  }
+
+  /** What waits on disk, as it is told to the cloud; null where the file can't be read. */
+  depth(): LinkStatus['spool'] | null {
+    try {
+      const { rows, bytes } = this.#store.held();
+      const oldest = this.#store.oldestStampMs();
+      return { id: this.id, rows, bytes, bytes_max: this.#options.bytesMax, oldest_robot_ms: oldest };
+    } catch {
+      // The next commit finds out what is wrong, and says it.
+      return null;
+    }
   }
 
   /** Connects the sending side (null: none) and lets it fill its windows. */

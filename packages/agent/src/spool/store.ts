@@ -112,6 +112,11 @@ export class SpoolStore {
     return this.#ledger.total();
   }
 
+  /** The robot's clock when the oldest row came; null where there is none. */
+  oldestStampMs(): number | null {
+    return this.#sql.oldestStamp.get() ?? null;
+  }
+
   /** Whether rows wait that have not been given a place in a lane yet. */
   hasBacklog(): boolean {
     const placed = this.#unacked.reduce((sum, batch) => sum + batch.rowCount, 0);
@@ -184,11 +189,13 @@ export class SpoolStore {
 
   /**
    * Gives the file a new identity because an old copy of it came back: the cloud holds sequences that this copy never
-   * gave out. What was in the copy may be at the cloud already and is dropped, counted; what came since is kept.
+   * gave out. What was in the copy may be at the cloud already and is dropped, counted; what came since is kept. The counts
+   * begin anew with the id: the cloud has those of the old one, and adds them up.
    */
   startOver(newId: string): void {
     try {
       this.#db.transaction(() => {
+        this.#db.exec('DELETE FROM drops');
         for (const part of this.#sql.heldBefore.all(this.#openedBeforeId)) {
           const source = this.#ledger.sourceOf(part.channel);
           const bytes = part.bytes + storedBytes(0) * part.rows;
@@ -349,6 +356,7 @@ function prepare(db: Database) {
   const perChannel = 'SELECT channel, count(*) AS rows, sum(length(body)) AS bytes FROM rows';
   return {
     maxId: db.prepare<[], number | null>('SELECT max(id) FROM rows').pluck(),
+    oldestStamp: db.prepare<[], number | null>('SELECT robot_stamp_ms FROM rows ORDER BY id LIMIT 1').pluck(),
     insert: db.prepare('INSERT INTO rows (id, channel, robot_stamp_ms, body) VALUES (?, ?, ?, ?)'),
     sizes: db.prepare<[number, number], { id: number; bytes: number }>(
       'SELECT id, length(body) AS bytes FROM rows WHERE id >= ? AND id < ? ORDER BY id',

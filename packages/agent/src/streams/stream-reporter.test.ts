@@ -6,6 +6,7 @@ import { AGAIN_MS, COUNTERS_MS, StreamReporter, type WatchedStream } from './str
 import type { TapView } from './stream-state.js';
 import { Streams } from './streams.js';
 
+const SPOOL = '0194b6b0-3b1a-7cc0-8d7f-000000000002';
 const INT64 = 'std_msgs/msg/Int64';
 const view = (overrides: Partial<TapView> = {}): TapView => ({
   topic: '/a',
@@ -47,7 +48,12 @@ describe('the reporter', () => {
     drops = [];
     texts = new Map();
     streams = [watched('/a', view()), watched('/b', null)];
-    reporter = new StreamReporter({ streams: () => streams, drops: () => drops, monotonicNow: () => nowMs });
+    reporter = new StreamReporter({
+      streams: () => streams,
+      drops: () => drops,
+      spoolId: () => SPOOL,
+      monotonicNow: () => nowMs,
+    });
   });
 
   it('tells everything when a session opens, and then nothing until something changes', () => {
@@ -156,7 +162,12 @@ it('tells the rate before sampling, the newest message and the publishers of a r
   const streams = new Streams(deps);
   onTestFinished(() => streams.stop());
   streams.apply([stream({ hz: 1 }), stream({ source: '/off', enabled: false })]);
-  const reporter = new StreamReporter({ streams: () => streams.watched, drops: () => [], ...deps });
+  const reporter = new StreamReporter({
+    streams: () => streams.watched,
+    drops: () => [],
+    spoolId: () => SPOOL,
+    ...deps,
+  });
   const publisher = await peer.advertise({ topic: '/counter', type: INT64 });
   await publisher.matched();
   reporter.look();

@@ -27,6 +27,8 @@ export interface StreamReporterOptions {
   readonly streams: () => readonly WatchedStream[];
   /** Everything ever dropped, by source and reason; asked every COUNTERS_MS. */
   readonly drops: () => readonly DropCount[];
+  /** The spool that counts them. */
+  readonly spoolId: () => string;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
 }
@@ -43,6 +45,8 @@ export class StreamReporter {
   #known = new Map<string, Known>();
   #drops = new Map<string, StreamReport['drops']>();
   readonly #dropping = new Dropping();
+  /** The spool that #drops are of. */
+  #dropsOf = '';
   #dropsReadMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: StreamReporterOptions) {
@@ -67,7 +71,7 @@ export class StreamReporter {
       return report;
     });
     for (let at = 0; at < reports.length; at += STREAM_REPORTS_MAX) {
-      uplink.send({ kind: 'stream_status', streams: reports.slice(at, at + STREAM_REPORTS_MAX) });
+      uplink.send(this.#status(reports.slice(at, at + STREAM_REPORTS_MAX)));
     }
   }
 
@@ -91,8 +95,12 @@ export class StreamReporter {
       if (!this.#uplink || !isDue(known, report, nowMs)) continue;
       known.told = report;
       known.toldAtMs = nowMs;
-      this.#uplink.send({ kind: 'stream_status', streams: [report] }, `stream_status ${report.source}`);
+      this.#uplink.send(this.#status([report]), `stream_status ${report.source}`);
     }
+  }
+
+  #status(streams: StreamReport[]): StreamStatus {
+    return { kind: 'stream_status', streams, spool_id: this.#dropsOf };
   }
 
   #reports(): { report: StreamReport; known: Known }[] {
@@ -125,6 +133,7 @@ export class StreamReporter {
     if (nowMs - this.#dropsReadMs < COUNTERS_MS) return;
     this.#dropsReadMs = nowMs;
     this.#drops = new Map();
+    this.#dropsOf = this.#options.spoolId();
     const counts = this.#options.drops();
     this.#dropping.read(counts, nowMs);
     for (const { source, reason, rows, bytes } of counts) {

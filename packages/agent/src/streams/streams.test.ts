@@ -107,7 +107,12 @@ describe('a stream', () => {
     const { streams } = await setUp(new NameResolver('/', [{ from: '/counter', to: '/wheel/counter' }]));
     streams.apply([stream()]);
     let nowMs = 0;
-    const reporter = new StreamReporter({ streams: () => streams.watched, drops: () => [], monotonicNow: () => nowMs });
+    const reporter = new StreamReporter({
+      streams: () => streams.watched,
+      drops: () => [],
+      spoolId: () => '',
+      monotonicNow: () => nowMs,
+    });
     const told: string[] = [];
     reporter.opened({ send: ({ streams: [report] }) => void told.push(report?.message ?? '') });
     await expect.poll(() => streams.watched[0]?.view?.sight).toBeTruthy();

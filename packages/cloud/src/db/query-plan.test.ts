@@ -11,6 +11,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as commands from '../commands/store.js';
 import { INGEST_SQL } from '../data/ingest-sql.js';
 import { channelsByKey, pointHeads, pointMessages, pointPlaces, sourcesWithPoints } from '../data/store.js';
+import { dropsOf } from '../links/drops.js';
+import { robotWithLink } from '../links/store.js';
 import { deletedRobotKeys, onlineRobotKeys, robotById, robotByToken, robotsOfTenant } from '../robots/store.js';
 import { streamsOfRobot, streamWithStatus } from '../streams/store.js';
 import { tempDir } from '../testing/cloud.js';
@@ -33,6 +35,9 @@ const READS: Record<string, Compilable> = {
   'a page of a tenant’s commands': commands.listCommands(db, { tenantKey: 1, offset: 50, limit: 50 }),
   'a page of a robot’s commands': commands.listCommands(db, { tenantKey: 1, robotKey: 1, offset: 50, limit: 50 }),
   'the status of a stream': streamWithStatus(db, 1, '/odom'),
+  'the link of a robot': robotWithLink(db, 1),
+  'what a robot dropped': dropsOf(db, 1),
+  'what a robot dropped of a source': dropsOf(db, 1, '/odom'),
   'the commands of a page': commands.listedCommands(db, [1, 2]),
   'the sources of a robot': sourcesWithPoints(db, 1),
   'a page of one source': pointPlaces(db, { ...page, sourceKeys: [1] }),

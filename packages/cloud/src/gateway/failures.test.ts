@@ -10,7 +10,7 @@ import { BatchError, BatchRefusal } from '../data/batch-error.js';
 import { RobotGoneError } from '../robots/robot-gone.js';
 import { Gateway, type GatewayOptions } from './gateway.js';
 import { SessionRegistry } from './registry.js';
-import { hello, INBOX, Peer, SPOOL } from './test-peer.js';
+import { hello, INBOX, NO_LINKS, Peer, SPOOL } from './test-peer.js';
 
 const TOKEN = 'drt_a-token-of-the-robot';
 const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: '0194b6b0-3b1a-7cc0-8d7f-000000000009' };
@@ -28,7 +28,7 @@ const BATCH: UpMessage = {
 describe('the gateway, where something fails', () => {
   let server: Server;
   let gateway: Gateway;
-  let ports: Pick<GatewayOptions, 'robots' | 'desired' | 'data' | 'commands' | 'streams'>;
+  let ports: Pick<GatewayOptions, 'robots' | 'desired' | 'data' | 'commands' | 'streams' | 'links'>;
   let wallSkewMs: number;
   let monotonicMs: number;
   const peers: Peer[] = [];
@@ -65,6 +65,7 @@ describe('the gateway, where something fails', () => {
         ended: async () => {},
       },
       streams: { reported: () => {} },
+      links: NO_LINKS,
     };
     gateway = new Gateway({
       ...ports,

@@ -17,7 +17,7 @@ import { openStore, type Store } from '../db/store.js';
 import { type RobotRef, Robots } from '../robots/robots.js';
 import { Gateway } from './gateway.js';
 import { SessionRegistry } from './registry.js';
-import { hello, Peer, SPOOL } from './test-peer.js';
+import { hello, NO_LINKS, Peer, SPOOL } from './test-peer.js';
 
 const TWIST = {
   interface: 'topic',
@@ -65,6 +65,7 @@ describe('the gateway', () => {
       robots,
       commands,
       streams: { reported: () => {} },
+      links: NO_LINKS,
       desired: {
         forRobot: async () => ({
           kind: 'desired',

@@ -25,6 +25,7 @@ export interface GatewayOptions {
   data: SessionPorts['data'];
   commands: SessionPorts['commands'];
   streams: SessionPorts['streams'];
+  links: SessionPorts['links'] & { ended(robot: RobotRef, ending: Ending, atMs: number): void };
   log: Logger;
   now: () => number;
   /** Milliseconds that only go forward: what tells silence must not take a clock that was set for it. */
@@ -163,7 +164,9 @@ export class Gateway {
   #gone(session: RobotSession, ending: Ending): void {
     this.#sessions.delete(session);
     if (this.#sessions.size === 0) this.#allEnded?.();
-    if (!this.#options.registry.release(session) || this.#stopping) return;
+    if (!this.#options.registry.release(session)) return;
+    this.#options.links.ended(session.robot, ending, this.#options.now());
+    if (this.#stopping) return;
     this.#log.info({ robot: session.robot.id, ending }, 'robot disconnected');
     this.#presence.closed(session.robot.key, ending);
   }

@@ -8,7 +8,7 @@ import type { NoAnswerError } from '../graph/no-answer.js';
 import { ANSWER_TIMEOUT_MS, QUESTIONS_PER_ROBOT_MAX } from './open-questions.js';
 import { QUESTIONS_MAX, SessionRegistry } from './registry.js';
 import { RobotSession, type SessionConnection } from './session.js';
-import { hello } from './test-peer.js';
+import { hello, NO_LINKS } from './test-peer.js';
 
 const GRAPH = { about: 'graph' } as const;
 
@@ -45,6 +45,7 @@ async function connect(registry: SessionRegistry, key: number, linkVersion = 2) 
       ended: async () => {},
     },
     streams: { reported: () => {} },
+    links: NO_LINKS,
     admit: (admitted) => void registry.take(admitted),
     gone: (ended) => void registry.release(ended),
     log: pino({ level: 'silent' }),

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RobotSession, type SessionConnection } from './session.js';
-import { hello } from './test-peer.js';
+import { hello, INBOX, NO_LINKS, SPOOL } from './test-peer.js';
 
 const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: uuidv7() };
 
@@ -36,10 +36,13 @@ describe('a session', () => {
   let session: RobotSession;
   /** Ends of commands that the store has been asked to write, and has not yet. */
   let writing: (() => void)[];
+  /** What was told of the link. */
+  let heard: string[];
 
   beforeEach(async () => {
     connection = new Noted();
     writing = [];
+    heard = [];
     session = new RobotSession(ROBOT, connection, {
       robots: { sessionStarted: async () => {} },
       desired: {
@@ -60,7 +63,12 @@ describe('a session', () => {
         feedback: async () => {},
         ended: () => new Promise<void>((resolve) => writing.push(resolve)),
       },
-      streams: { reported: () => {} },
+      streams: { reported: (_robot, { spool_id }) => void heard.push(`drops of ${spool_id}`) },
+      links: {
+        ...NO_LINKS,
+        clockMeasured: (_robot, { offset_ms }) => void heard.push(`clock ${offset_ms}`),
+        reported: (_robot, { spool }, offsetMs) => void heard.push(`spool ${spool.rows} at ${offsetMs}`),
+      },
       admit: () => {},
       gone: () => {},
       log: pino({ level: 'silent' }),
@@ -108,5 +116,19 @@ describe('a session', () => {
     connection.unsentBytes = 1_000_000;
     ask();
     expect(answers()).toBe(1);
+  });
+
+  it('tells what the robot measured of its clock, and takes the spool by it', () => {
+    const clock = { offset_ms: 5_000, uncertainty_ms: 2 };
+    session.accept({ kind: 'clock_request', robot_sent_ms: 1, measured: clock });
+    const spool = { id: SPOOL, rows: 3, bytes: 300, bytes_max: 1_000, oldest_robot_ms: 1 };
+    session.accept({ kind: 'link_status', clock: { ...clock, offset_ms: 6_000 }, spool, drops: [] });
+    expect(heard).toEqual(['clock 5000', 'clock 6000', 'spool 3 at 6000']);
+  });
+
+  it('takes the drops of streams as those of the spool that is named with them, else of the one in hello', () => {
+    session.accept({ kind: 'stream_status', streams: [] });
+    session.accept({ kind: 'stream_status', streams: [], spool_id: INBOX });
+    expect(heard).toEqual([`drops of ${SPOOL}`, `drops of ${INBOX}`]);
   });
 });

@@ -1,17 +1,19 @@
 import type { Batch } from '@drover/shared/link/batch';
-import type { ClockRequest } from '@drover/shared/link/clock';
+import type { ClockOffset, ClockRequest } from '@drover/shared/link/clock';
 import type { Command, CommandFeedback, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Hello } from '@drover/shared/link/hello';
+import type { LinkStatus } from '@drover/shared/link/link-status';
 import { CloseCode, HELLO_TIMEOUT_MS, LINK_VERSION, LINK_VERSION_OLDEST } from '@drover/shared/link/protocol';
 import type { Answer, Question } from '@drover/shared/link/query';
-import type { StreamReport } from '@drover/shared/link/stream-status';
+import type { StreamStatus } from '@drover/shared/link/stream-status';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { stampsOf } from '../data/stamp.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import type { RobotRef } from '../robots/robots.js';
+import { Coalesced } from './coalesced.js';
 import type { Connection, Ending } from './connection.js';
 import { endingOf } from './failure.js';
 import { OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
@@ -24,6 +26,9 @@ export type SessionConnection = Pick<
   Connection,
   'send' | 'close' | 'terminate' | 'tick' | 'pause' | 'resume' | 'isOpen' | 'unsentBytes'
 >;
+
+/** What a robot tells of its streams; the drops are those of that spool. */
+export type ToldOfStreams = Pick<StreamStatus, 'streams'> & { readonly spool_id: string };
 
 /** What a session needs of the rest of the cloud. */
 export interface SessionPorts {
@@ -45,7 +50,13 @@ export interface SessionPorts {
   };
   streams: {
     /** What the robot tells of its streams; the newest of each counts. Never throws. */
-    reported(robot: RobotRef, reports: readonly StreamReport[], clockOffsetMs: number, receivedMs: number): void;
+    reported(robot: RobotRef, told: ToldOfStreams, clockOffsetMs: number, receivedMs: number): void;
+  };
+  /** How the robot is connected. None of them throws. */
+  links: {
+    opened(robot: RobotRef, linkVersion: number, atMs: number): void;
+    clockMeasured(robot: RobotRef, clock: ClockOffset, atMs: number): void;
+    reported(robot: RobotRef, status: LinkStatus, clockOffsetMs: number, atMs: number): void;
   };
   /** Called once the robot has said hello, before anything is sent to it: ends an older session of the same robot. */
   admit: (session: RobotSession) => void;
@@ -91,6 +102,7 @@ export class RobotSession {
   readonly #questions: OpenQuestions;
   #state: 'greeting' | 'admitted' | 'open' | 'ended' = 'greeting';
   #inboxId: string | undefined;
+  #spoolId = '';
   #linkVersion = 0;
   #desiredRevision = -1;
   #desiredLoop = new Coalesced(() => this.#sendDesired());
@@ -189,7 +201,16 @@ export class RobotSession {
         this.#clock(message);
         break;
       case 'stream_status':
-        this.#ports.streams.reported(this.robot, message.streams, this.#clockOffsetMs, this.#ports.now());
+        this.#ports.streams.reported(
+          this.robot,
+          { streams: message.streams, spool_id: message.spool_id ?? this.#spoolId },
+          this.#clockOffsetMs,
+          this.#ports.now(),
+        );
+        break;
+      case 'link_status':
+        if (message.clock) this.#clockMeasured(message.clock);
+        this.#ports.links.reported(this.robot, message, this.#clockOffsetMs, this.#ports.now());
         break;
       case 'answer':
         if (!this.#questions.answered(message)) this.#log.debug('an answer that nobody waits for (any more)');
@@ -210,9 +231,11 @@ export class RobotSession {
     }
     this.#state = 'admitted';
     this.#inboxId = hello.inbox.id;
+    this.#spoolId = hello.spool.id;
     this.#linkVersion = hello.link_version;
     this.#clockOffsetMs = this.#ports.now() - hello.robot_now_ms;
     this.#ports.admit(this);
+    this.#ports.links.opened(this.robot, hello.link_version, this.#ports.now());
     await this.#ports.robots.sessionStarted(this.robot.key, hello.agent_version);
     // Replaced meanwhile: to say now which inbox there is would end the commands that the newer session has.
     if (this.#hasEnded()) return;
@@ -298,7 +321,7 @@ export class RobotSession {
   }
 
   #clock(request: ClockRequest): void {
-    if (request.measured) this.#clockOffsetMs = request.measured.offset_ms;
+    if (request.measured) this.#clockMeasured(request.measured);
     // A reply that waits behind much else measures nothing; and who asks without reading gets no memory of ours for it.
     if (this.#connection.unsentBytes > CLOCK_UNSENT_BYTES_MAX) return;
     const nowMs = this.#ports.now();
@@ -308,6 +331,11 @@ export class RobotSession {
       cloud_received_ms: nowMs,
       cloud_sent_ms: nowMs,
     });
+  }
+
+  #clockMeasured(clock: ClockOffset): void {
+    this.#clockOffsetMs = clock.offset_ms;
+    this.#ports.links.clockMeasured(this.robot, clock, this.#ports.now());
   }
 
   #store(work: Promise<void>): void {
@@ -335,37 +363,5 @@ export class RobotSession {
       else this.#log.warn({ reason }, 'session refused');
       this.close(code, reason);
     });
-  }
-}
-
-/** Runs an action so that it never overlaps itself, and once more after each call that came while it ran. */
-class Coalesced {
-  readonly #action: () => Promise<void>;
-  #running: Promise<void> | undefined;
-  #again = false;
-
-  constructor(action: () => Promise<void>) {
-    this.#action = action;
-  }
-
-  run(): Promise<void> {
-    if (this.#running) {
-      this.#again = true;
-      return this.#running;
-    }
-    this.#running = this.#loop();
-    return this.#running;
-  }
-
-  async #loop(): Promise<void> {
-    try {
-      do {
-        this.#again = false;
-        await this.#action();
-      } while (this.#again);
-    } finally {
-      // In the same turn as the last look at #again: a call in between would wait for a run that never comes.
-      this.#running = undefined;
-    }
   }
 }

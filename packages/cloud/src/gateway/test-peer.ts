@@ -61,3 +61,6 @@ export function hello(inbox: { id?: string; last_seq?: number } = {}): UpMessage
     desired_revision: null,
   };
 }
+
+/** Takes what a session tells of its link, and keeps nothing. */
+export const NO_LINKS = { opened: () => {}, ended: () => {}, clockMeasured: () => {}, reported: () => {} };

@@ -33,8 +33,8 @@ describe('a stream’s status', () => {
   afterEach(() => cloud.stop());
 
   const status = async () => (await cloud.get(STATUS)).body;
-  const told = async (reports: StreamReport[], offsetMs = 0) => {
-    cloud.services.streamReports.reported(robot, reports, offsetMs, cloud.clock.nowMs);
+  const told = async (reports: StreamReport[], offsetMs = 0, spool = 'spool-1') => {
+    cloud.services.streamReports.reported(robot, { streams: reports, spool_id: spool }, offsetMs, cloud.clock.nowMs);
     await cloud.services.streamReports.settled();
   };
   const online = () =>
@@ -117,8 +117,8 @@ describe('a stream’s status', () => {
 
   it('is written for at most 1000 streams of a robot at a time', async () => {
     const many = Array.from({ length: 1500 }, (_, n) => report({ source: `/s${n}` }));
-    cloud.services.streamReports.reported(robot, [], 0, 0);
-    cloud.services.streamReports.reported(robot, many, 0, 0);
+    cloud.services.streamReports.reported(robot, { streams: [], spool_id: 'spool-1' }, 0, 0);
+    cloud.services.streamReports.reported(robot, { streams: many, spool_id: 'spool-1' }, 0, 0);
     await told([report()]);
     expect(await status()).toMatchObject({ reported_at: null });
     await told([report()]);

@@ -1,65 +1,69 @@
 /**
- * What robots tell of their streams. Told often and worth little by itself, it is written in groups: whatever came, of all
- * robots, in one transaction at most every WRITE_INTERVAL_MS, the newest of each stream only. A report lost to a crash of ours is told again
- * when the robot's next session opens. Bounded: ROBOT_PENDING_MAX streams of a robot wait; what comes above is left out.
+ * What robots tell of their streams. Told often and worth little by itself, it is written in groups (db/grouped-writes.ts), the newest
+ * of each stream only. A report lost to a crash of ours is told again when the robot's next session opens. Bounded:
+ * ROBOT_PENDING_MAX streams of a robot wait; what comes above is left out.
  */
 import type { StreamStatus } from '@drover/shared/api/streams';
-import type { StreamDrop, StreamReport } from '@drover/shared/link/stream-status';
+import type { StreamReport } from '@drover/shared/link/stream-status';
 import type { Logger } from 'pino';
 import { stampsOf } from '../data/stamp.js';
+import { GroupedWrites } from '../db/grouped-writes.js';
 import type { Store, Tx } from '../db/store.js';
+import { dropsOf, keepDrops } from '../links/drops.js';
 import type { RobotRef } from '../robots/robots.js';
 import { streamWithStatus } from './store.js';
 import { streamNotFound } from './streams.js';
 
-const WRITE_INTERVAL_MS = 250;
 const ROBOT_PENDING_MAX = 1000;
 /** There are six reasons; more would be a robot gone mad. */
 const DROP_REASONS_MAX = 16;
 
 interface Told {
   readonly report: StreamReport;
+  readonly spoolId: string;
   readonly clockOffsetMs: number;
   readonly receivedMs: number;
 }
 
 export class StreamReports {
   readonly #store: Store;
-  readonly #log: Logger;
-  #pending = new Map<number, Map<string, Told>>();
-  #writing: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #stopped = false;
+  /** By source. */
+  readonly #told: GroupedWrites<Map<string, Told>>;
 
   constructor(options: { store: Store; log: Logger }) {
     this.#store = options.store;
-    this.#log = options.log;
+    this.#told = new GroupedWrites<Map<string, Told>>({ ...options, what: 'stream status', write: keepAll });
   }
 
   async start(): Promise<void> {}
 
   /** Writes what waits. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.settled();
+    await this.#told.stop();
   }
 
-  /** @param clockOffsetMs the robot's clock + offset = ours */
-  reported(robot: RobotRef, reports: readonly StreamReport[], clockOffsetMs: number, receivedMs: number): void {
-    const ofRobot = this.#pending.get(robot.key) ?? new Map<string, Told>();
-    for (const report of reports) {
+  /**
+   * @param told reports, and the spool whose drops they count
+   * @param clockOffsetMs the robot's clock + offset = ours
+   */
+  reported(
+    robot: RobotRef,
+    told: { readonly streams: readonly StreamReport[]; readonly spool_id: string },
+    clockOffsetMs: number,
+    receivedMs: number,
+  ): void {
+    const ofRobot = this.#told.of(robot.key, () => new Map());
+    for (const report of told.streams) {
       if (ofRobot.size >= ROBOT_PENDING_MAX && !ofRobot.has(report.source)) continue;
-      ofRobot.set(report.source, { report, clockOffsetMs, receivedMs });
+      ofRobot.set(report.source, { report, spoolId: told.spool_id, clockOffsetMs, receivedMs });
     }
-    this.#pending.set(robot.key, ofRobot);
-    if (!this.#stopped && !this.#writing && !this.#timer) this.#write();
   }
 
   /** The status of a stream as the API shows it. @throws ApiError stream_not_found */
   async statusOf(robot: RobotRef, source: string): Promise<StreamStatus> {
     const row = await streamWithStatus(this.#store.db, robot.key, source).executeTakeFirst();
     if (!row) throw streamNotFound(robot, source);
+    const drops = await dropsOf(this.#store.db, robot.key, source).execute();
     const online = row.online === 1;
     return {
       source: row.source,
@@ -68,7 +72,7 @@ export class StreamReports {
       receiving_since: timestampOf(row.receiving_since_ms),
       last_message: timestampOf(row.last_message_ms),
       rate_hz: row.rate_hz,
-      drops: row.drops === null ? [] : (JSON.parse(row.drops) as StreamDrop[]),
+      drops: drops.map(({ reason, rows, bytes }) => ({ reason, rows, bytes })),
       max_message_bytes: row.max_message_bytes,
       max_age_s: row.max_age_s,
       reported_at: timestampOf(row.reported_at_ms),
@@ -78,35 +82,16 @@ export class StreamReports {
 
   /** Resolves when all that was reported is written. */
   async settled(): Promise<void> {
-    while (this.#writing || this.#pending.size > 0) await (this.#writing ?? this.#write());
-  }
-
-  #write(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const pending = this.#pending;
-    this.#pending = new Map();
-    const writing = this.#store.db
-      .transaction()
-      .execute(async (tx) => {
-        for (const [robotKey, ofRobot] of pending) for (const told of ofRobot.values()) await keep(tx, robotKey, told);
-      })
-      .catch((error: unknown) => this.#log.error({ err: error }, 'stream status could not be written'))
-      .finally(() => {
-        this.#writing = undefined;
-        if (this.#stopped) return;
-        this.#timer = setTimeout(() => {
-          this.#timer = undefined;
-          if (this.#pending.size > 0) this.#write();
-        }, WRITE_INTERVAL_MS).unref();
-      });
-    this.#writing = writing;
-    return writing;
+    await this.#told.settled();
   }
 }
 
+async function keepAll(tx: Tx, robotKey: number, told: ReadonlyMap<string, Told>): Promise<void> {
+  for (const one of told.values()) await keep(tx, robotKey, one);
+}
+
 /** Only where the robot has that stream still, and of that type: a late word of one that was deleted is of no interest. */
-async function keep(tx: Tx, robotKey: number, { report, clockOffsetMs, receivedMs }: Told): Promise<void> {
+async function keep(tx: Tx, robotKey: number, { report, spoolId, clockOffsetMs, receivedMs }: Told): Promise<void> {
   const stampOf = (robotMs: number | null) =>
     robotMs === null ? null : stampsOf(robotMs, clockOffsetMs, receivedMs).stampMs;
   const status = {
@@ -116,7 +101,6 @@ async function keep(tx: Tx, robotKey: number, { report, clockOffsetMs, receivedM
     receiving_since_ms: stampOf(report.receiving_since_robot_ms),
     last_message_ms: stampOf(report.last_message_robot_ms),
     rate_hz: report.rate_hz,
-    drops: JSON.stringify(report.drops.slice(0, DROP_REASONS_MAX)),
     reported_at_ms: Math.floor(receivedMs),
   };
   const stream = await tx
@@ -132,6 +116,8 @@ async function keep(tx: Tx, robotKey: number, { report, clockOffsetMs, receivedM
     .values({ robot_key: robotKey, source: report.source, ...status })
     .onConflict((conflict) => conflict.columns(['robot_key', 'source']).doUpdateSet(status))
     .execute();
+  const drops = report.drops.slice(0, DROP_REASONS_MAX).map((drop) => ({ source: report.source, ...drop }));
+  await keepDrops(tx, robotKey, spoolId, drops);
 }
 
 /** What was wished counts before what was told: a robot that is offline has not heard of it yet. */

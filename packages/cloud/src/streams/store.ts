@@ -26,7 +26,7 @@ export function streamWithStatus(db: Db, robotKey: number, source: string) {
     .select(['streams.source', 'streams.enabled', 'streams.hz', 'streams.max_message_bytes', 'streams.max_age_s'])
     .select('robots.online')
     .select(['stream_status.state', 'stream_status.message', 'stream_status.publishers', 'stream_status.rate_hz'])
-    .select(['stream_status.receiving_since_ms', 'stream_status.last_message_ms', 'stream_status.drops'])
+    .select(['stream_status.receiving_since_ms', 'stream_status.last_message_ms'])
     .select('stream_status.reported_at_ms')
     .where('streams.robot_key', '=', robotKey)
     .where('streams.source', '=', source);

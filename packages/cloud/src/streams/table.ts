@@ -23,8 +23,6 @@ export interface StreamTables {
     receiving_since_ms: number | null;
     last_message_ms: number | null;
     rate_hz: number | null;
-    /** JSON of link StreamDrop[]. */
-    drops: string;
     reported_at_ms: number;
   };
 }

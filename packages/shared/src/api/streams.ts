@@ -121,7 +121,7 @@ export const streamStatus = z
       .nonnegative()
       .nullable()
       .meta({ description: 'messages a second before sampling; null = not known' }),
-    /** Counted since the robot's spool began. */
+    /** Counted since the robot was created. */
     drops: z.array(streamDrop),
     max_message_bytes: z.int().positive(),
     max_age_s: z.number().positive().nullable(),

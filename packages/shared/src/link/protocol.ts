@@ -8,8 +8,9 @@
  *   1  2026-11-21  first version
  *   2  2026-11-21  up: stream_status, answer; down: query (only to agents of version 2 and later);
  *                  desired: streams' max_age_s
+ *   3  2026-11-21  up: link_status (only to clouds of version 3 and later), stream_status' spool_id
  */
-export const LINK_VERSION = 2;
+export const LINK_VERSION = 3;
 
 /** The oldest agent still served: the first version, since none has been retired yet. */
 export const LINK_VERSION_OLDEST = 1;

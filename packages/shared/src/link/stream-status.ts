@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { epochMs, listOf } from './fields.js';
+import { epochMs, listOf, uuid } from './fields.js';
 
 /**
  * What a stream is doing on the robot. `waiting`: nothing is wrong and nothing has come yet. `receiving`: messages come, or came
@@ -51,5 +51,7 @@ export const STREAM_REPORTS_MAX = 200;
 export const streamStatus = z.object({
   kind: z.literal('stream_status'),
   streams: listOf(streamReport, STREAM_REPORTS_MAX),
+  /** Since version 3: the spool whose drops these are; absent: the one that hello named. */
+  spool_id: uuid.optional(),
 });
 export type StreamStatus = z.infer<typeof streamStatus>;

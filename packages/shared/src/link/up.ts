@@ -4,6 +4,7 @@ import { batch } from './batch.js';
 import { clockRequest } from './clock.js';
 import { commandFeedback, commandOutcome, commandTaken } from './command.js';
 import { hello } from './hello.js';
+import { linkStatus } from './link-status.js';
 import { answer } from './query.js';
 import { streamStatus } from './stream-status.js';
 
@@ -18,5 +19,6 @@ export const upMessage = z.discriminatedUnion('kind', [
   clockRequest,
   streamStatus,
   answer,
+  linkStatus,
 ]);
 export type UpMessage = z.infer<typeof upMessage>;

@@ -1,0 +1,156 @@
+/**
+ * How robots are connected: since when, how the last session ended, their clocks' offsets, how much waits on them and what they had to
+ * drop. Written in groups (db/grouped-writes.ts), the newest of each robot; a crash of ours loses the last quarter of a second,
+ * and with it at most a session from the count of sessions: everything else is told again.
+ */
+import { ApiError } from '@drover/shared/api/errors';
+import type { RobotLink, SessionEnding } from '@drover/shared/api/link';
+import type { ClockOffset } from '@drover/shared/link/clock';
+import type { LinkStatus } from '@drover/shared/link/link-status';
+import type { Logger } from 'pino';
+import { stampsOf } from '../data/stamp.js';
+import { GroupedWrites } from '../db/grouped-writes.js';
+import type { Store, Tx } from '../db/store.js';
+import type { RobotRef } from '../robots/robots.js';
+import { dropsOf, keepDrops } from './drops.js';
+import { robotWithLink } from './store.js';
+import type { LinkTables } from './table.js';
+
+type Row = LinkTables['robot_links'];
+
+/** What came of a robot since the last write. */
+interface News {
+  sessions: number;
+  /** Columns that changed. */
+  columns: Partial<Row>;
+  /** By spool: a robot may come with another one. */
+  drops: Map<string, LinkStatus['drops']>;
+}
+
+export class RobotLinks {
+  readonly #store: Store;
+  readonly #news: GroupedWrites<News>;
+
+  constructor(options: { store: Store; log: Logger }) {
+    this.#store = options.store;
+    this.#news = new GroupedWrites<News>({ ...options, what: 'the state of links', write: keep });
+  }
+
+  async start(): Promise<void> {}
+
+  /** Writes what waits. */
+  async stop(): Promise<void> {
+    await this.#news.stop();
+  }
+
+  /** Resolves when all that was told is written. */
+  async settled(): Promise<void> {
+    await this.#news.settled();
+  }
+
+  /** A session was admitted. */
+  opened(robot: RobotRef, linkVersion: number, atMs: number): void {
+    const news = this.#of(robot);
+    news.sessions += 1;
+    Object.assign(news.columns, { link_version: linkVersion, connected_at_ms: Math.floor(atMs) });
+  }
+
+  /** The robot's only session ended (not one that was replaced). */
+  ended(robot: RobotRef, ending: SessionEnding, atMs: number): void {
+    Object.assign(this.#of(robot).columns, { ending, ended_at_ms: Math.floor(atMs) });
+  }
+
+  /** The robot has measured its clock: its clock + offset = ours. */
+  clockMeasured(robot: RobotRef, clock: ClockOffset, atMs: number): void {
+    Object.assign(this.#of(robot).columns, {
+      clock_offset_ms: clock.offset_ms,
+      clock_uncertainty_ms: clock.uncertainty_ms,
+      clock_measured_at_ms: Math.floor(atMs),
+    });
+  }
+
+  /** @param clockOffsetMs the robot's clock + offset = ours */
+  reported(robot: RobotRef, { spool, drops }: LinkStatus, clockOffsetMs: number, atMs: number): void {
+    const oldest = spool.oldest_robot_ms;
+    const news = this.#of(robot);
+    Object.assign(news.columns, {
+      spool_rows: spool.rows,
+      spool_bytes: spool.bytes,
+      spool_bytes_max: spool.bytes_max,
+      spool_oldest_ms: oldest === null ? null : stampsOf(oldest, clockOffsetMs, atMs).stampMs,
+      reported_at_ms: Math.floor(atMs),
+    });
+    news.drops.set(spool.id, drops);
+  }
+
+  /** The link of a robot as the API shows it. @throws ApiError robot_not_found */
+  async of(robot: RobotRef): Promise<RobotLink> {
+    const row = await robotWithLink(this.#store.db, robot.key).executeTakeFirst();
+    if (!row) throw new ApiError('robot_not_found', `there is no robot with the id ${robot.id}`);
+    const drops = await dropsOf(this.#store.db, robot.key).execute();
+    const online = row.online === 1;
+    // A robot counts as online for a moment after it lost its connection; and after a crash of ours nobody saw its session end.
+    const hasEnded = row.ended_at_ms !== null && row.ended_at_ms > (row.connected_at_ms ?? 0);
+    const isConnected = online && !hasEnded;
+    const goneAtMs = hasEnded ? row.ended_at_ms : row.online_updated_at_ms;
+    return {
+      online,
+      connected_since: isConnected ? timestampOf(row.connected_at_ms) : null,
+      disconnected_since: isConnected || row.sessions === null ? null : timestampOf(goneAtMs),
+      last_disconnect:
+        row.ended_at_ms === null || row.ending === null
+          ? null
+          : { at: new Date(row.ended_at_ms).toISOString(), cause: row.ending },
+      sessions: row.sessions ?? 0,
+      link_version: row.link_version,
+      clock: clockOf(row),
+      spool: spoolOf(row),
+      drops,
+      reported_at: timestampOf(row.reported_at_ms),
+    };
+  }
+
+  #of(robot: RobotRef): News {
+    return this.#news.of(robot.key, () => ({ sessions: 0, columns: {}, drops: new Map() }));
+  }
+}
+
+async function keep(tx: Tx, robotKey: number, { sessions, columns, drops }: News): Promise<void> {
+  const robot = await tx
+    .selectFrom('robots')
+    .select('key')
+    .where('key', '=', robotKey)
+    .where('deleted_at_ms', 'is', null)
+    .executeTakeFirst();
+  // Deleted meanwhile: its rows may be gone already.
+  if (!robot) return;
+  await tx
+    .insertInto('robot_links')
+    .values({ robot_key: robotKey, link_version: 1, connected_at_ms: 0, ...columns, sessions })
+    .onConflict((conflict) =>
+      conflict.column('robot_key').doUpdateSet((set) => ({
+        ...columns,
+        sessions: set('robot_links.sessions', '+', sessions),
+      })),
+    )
+    .execute();
+  for (const [spoolId, counts] of drops) await keepDrops(tx, robotKey, spoolId, counts);
+}
+
+type LinkRow = NonNullable<Awaited<ReturnType<ReturnType<typeof robotWithLink>['executeTakeFirst']>>>;
+
+function clockOf(row: LinkRow): RobotLink['clock'] {
+  const { clock_offset_ms: offset, clock_uncertainty_ms: uncertainty, clock_measured_at_ms: atMs } = row;
+  if (offset === null || uncertainty === null || atMs === null) return null;
+  return { offset_ms: offset, uncertainty_ms: uncertainty, measured_at: new Date(atMs).toISOString() };
+}
+
+function spoolOf(row: LinkRow): RobotLink['spool'] {
+  const { spool_rows: rows, spool_bytes: bytes, spool_bytes_max: bytesMax } = row;
+  if (rows === null || bytes === null || bytesMax === null) return null;
+  return { rows, bytes, bytes_max: bytesMax, oldest: timestampOf(row.spool_oldest_ms) };
+}
+
+function timestampOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,14 @@
+import type { Db } from '../db/store.js';
+
+/** A robot with what is known of its link; before the first session the link's columns are null. */
+export function robotWithLink(db: Db, robotKey: number) {
+  return db
+    .selectFrom('robots')
+    .leftJoin('robot_links as link', 'link.robot_key', 'robots.key')
+    .select(['robots.online', 'robots.online_updated_at_ms'])
+    .select(['link.link_version', 'link.sessions', 'link.connected_at_ms', 'link.ended_at_ms', 'link.ending'])
+    .select(['link.clock_offset_ms', 'link.clock_uncertainty_ms', 'link.clock_measured_at_ms'])
+    .select(['link.spool_rows', 'link.spool_bytes', 'link.spool_bytes_max', 'link.spool_oldest_ms'])
+    .select('link.reported_at_ms')
+    .where('robots.key', '=', robotKey);
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { sourceDrop } from '../link/link-status.js';
+import { timestamp } from './fields.js';
+
+/** How a session ended: with a close handshake, broken, or given up because nothing was heard. */
+export const sessionEnding = z.enum(['clean', 'reset', 'silent']);
+export type SessionEnding = z.infer<typeof sessionEnding>;
+
+export const robotLink = z
+  .strictObject({
+    online: z.boolean(),
+    connected_since: timestamp
+      .nullable()
+      .meta({ description: 'when the session that stands began; null while offline' }),
+    disconnected_since: timestamp
+      .nullable()
+      .meta({ description: 'since when it is offline; null while online, and before the first session' }),
+    last_disconnect: z
+      .strictObject({ at: timestamp, cause: sessionEnding })
+      .nullable()
+      .meta({ description: 'clean: closed by the agent; reset: the connection broke; silent: nothing was heard' }),
+    sessions: z.int().nonnegative().meta({ description: 'sessions since the robot was created' }),
+    link_version: z.int().positive().nullable().meta({ description: 'what its agent last spoke; null = never seen' }),
+    clock: z
+      .strictObject({ offset_ms: z.number(), uncertainty_ms: z.number().nonnegative(), measured_at: timestamp })
+      .nullable()
+      .meta({ description: 'the robot’s clock + offset_ms = the cloud’s, as last measured, ± uncertainty_ms' }),
+    spool: z
+      .strictObject({
+        rows: z.int().nonnegative(),
+        bytes: z.int().nonnegative(),
+        bytes_max: z.int().positive(),
+        oldest: timestamp.nullable().meta({ description: 'stamp of the oldest of it; null = nothing waits' }),
+      })
+      .nullable()
+      .meta({ description: 'data that waits on the robot; null = an agent too old to tell, or never seen' }),
+    drops: z
+      .array(sourceDrop)
+      .meta({ description: 'everything ever dropped on the robot, by source and reason, earlier spools included' }),
+    reported_at: timestamp.nullable().meta({ description: 'when the robot told of its spool; null = never' }),
+  })
+  .meta({ id: 'RobotLink' });
+export type RobotLink = z.infer<typeof robotLink>;
