@@ -23,6 +23,8 @@ describe('the configuration', () => {
       databaseUrl: undefined,
       natsUrl: undefined,
       logLevel: 'info',
+      retentionDays: 30,
+      retentionGb: 10,
       drainS: 5,
     });
     const empty = {
@@ -45,12 +47,24 @@ describe('the configuration', () => {
     expect(config).toMatchObject({ port: 0, drainS: 1.5, logLevel: 'debug', dataDir: '/x' });
   });
 
+  it('takes off, and 0, as no bound on what is kept', () => {
+    const unbound = { retentionDays: null, retentionGb: null };
+    expect(loadConfig({ DROVER_RETENTION_DAYS: 'off', DROVER_RETENTION_GB: '0' })).toMatchObject(unbound);
+    const bound = { retentionDays: 0.5, retentionGb: 2 };
+    expect(loadConfig({ DROVER_RETENTION_DAYS: '0.5', DROVER_RETENTION_GB: '2' })).toMatchObject(bound);
+  });
+
   it.each([
     ['DROVER_PORT', '65536'],
     ['DROVER_PORT', '80a'],
     ['DROVER_PORT', '-1'],
     ['DROVER_DRAIN_S', 'soon'],
     ['DROVER_DRAIN_S', '0'],
+    ['DROVER_RETENTION_DAYS', '30d'],
+    ['DROVER_RETENTION_DAYS', '-1'],
+    ['DROVER_RETENTION_DAYS', '0.00001'],
+    ['DROVER_RETENTION_GB', 'ten'],
+    ['DROVER_RETENTION_GB', '10000000'],
     ['DROVER_LOG_LEVEL', 'loud'],
     ['DROVER_API_KEY', 'nineteen-characters'],
     ['DROVER_API_KEY', 'ключ-которого-нет-в-ascii'],

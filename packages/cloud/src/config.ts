@@ -22,6 +22,16 @@ const number = (min: number, max: number, whole: boolean) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 
+/** A bound; null = none. */
+const bound = (min: number, max: number) => {
+  const words = `must be a number from ${min} to ${max}, or off (0 means the same)`;
+  return z
+    .string()
+    .regex(/^(off|\d+(\.\d+)?)$/, words)
+    .transform((text) => (text === 'off' || Number(text) === 0 ? null : Number(text)))
+    .refine((value) => value === null || (value >= min && value <= max), words);
+};
+
 const notYet = (what: string, instead: string) =>
   z.undefined({ error: `${what} is not supported by this version yet: unset it, ${instead}` });
 
@@ -62,6 +72,18 @@ const SETTINGS = {
     'info',
     'trace, debug, info, warn, error, fatal or silent',
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+  ),
+  retentionDays: setting(
+    'DROVER_RETENTION_DAYS',
+    '30',
+    'days that data, vitals and ended commands are kept after they came; off = for ever',
+    bound(0.001, 36_500),
+  ),
+  retentionGb: setting(
+    'DROVER_RETENTION_GB',
+    '10',
+    'size of the store, in 10^9 bytes, above which the oldest data goes; off = no bound',
+    bound(0.001, 1_000_000),
   ),
   drainS: setting('DROVER_DRAIN_S', '5', 'seconds that stopping may take', number(1, 3600, false)),
 } as const;

@@ -14,6 +14,7 @@ import { SessionRegistry } from './gateway/registry.js';
 import { createApp } from './http/app.js';
 import { IdempotencySweep } from './http/idempotency-sweep.js';
 import { Listener } from './http/listener.js';
+import { boundsOf, Retention } from './retention/retention.js';
 import { createServices, endpointsOf } from './services.js';
 import { healthRouter } from './status/health.js';
 import { Metrics } from './status/metrics.js';
@@ -45,6 +46,11 @@ async function serve(config: Config): Promise<void> {
   if (first?.generated) announce('new store: its API key, shown this once', { api_key: first.secret });
   if (!first && config.apiKey) log.warn('DROVER_API_KEY is ignored: the store has its first key already');
 
+  const retention = new Retention({
+    ...{ store, log, now, monotonicNow },
+    bounds: boundsOf(config),
+    onRun: metrics.retained,
+  });
   const gateway = new Gateway({
     ...{ registry, bus, robots, desired, data: writer, commands, streams: streamReports, links },
     ...{ log, now, monotonicNow },
@@ -65,6 +71,7 @@ async function serve(config: Config): Promise<void> {
     links,
     deletion,
     new IdempotencySweep({ db: store.db, log, now }),
+    retention,
     commands,
     gateway,
     listener,

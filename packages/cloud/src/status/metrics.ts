@@ -3,6 +3,7 @@ import { type RequestHandler, Router } from 'express';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Committed } from '../data/writer.js';
 import { routeOf } from '../http/router.js';
+import type { RetentionRun } from '../retention/retention.js';
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -28,6 +29,23 @@ export class Metrics {
     help: 'Group commits',
     registers: [this.#registry],
   });
+  readonly #removed = new Counter({
+    name: 'drover_retention_removed_rows_total',
+    help: 'Rows that retention removed, by what they were and the bound they were past',
+    labelNames: ['of', 'reason'] as const,
+    registers: [this.#registry],
+  });
+  readonly #retained = new Gauge({
+    name: 'drover_retention_last_run_timestamp_seconds',
+    help: 'When the last run of retention ended',
+    registers: [this.#registry],
+  });
+  readonly #storeBytes = new Gauge({
+    name: 'drover_store_bytes',
+    help: 'Size of the store after the last run of retention: pages in use (live), and the whole file',
+    labelNames: ['of'] as const,
+    registers: [this.#registry],
+  });
 
   /** @param sessions how many robots have a session now */
   constructor(options: { sessions: () => number }) {
@@ -46,6 +64,15 @@ export class Metrics {
     this.#rows.inc(rows);
     this.#batches.inc(batches);
     this.#commits.inc();
+  };
+
+  readonly retained = ({ removed, size, endedMs }: RetentionRun): void => {
+    for (const [of, reasons] of Object.entries(removed)) {
+      for (const [reason, rows] of Object.entries(reasons)) this.#removed.inc({ of, reason }, rows);
+    }
+    this.#storeBytes.set({ of: 'live' }, size.live);
+    this.#storeBytes.set({ of: 'file' }, size.file);
+    this.#retained.set(endedMs / 1000);
   };
 
   /** Times every request, under its route's template: paths would be without end. */
