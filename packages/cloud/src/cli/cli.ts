@@ -2,7 +2,7 @@
 import { RELEASE_DATE } from '@drover/shared/release';
 import { Command } from 'commander';
 import { type Config, loadConfig, settingsHelp } from '../config.js';
-import { createKey, createTenant, listKeys, revokeKey } from './store-commands.js';
+import { backUp, createKey, createTenant, listKeys, revokeKey } from './store-commands.js';
 
 export interface Cli {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -17,6 +17,12 @@ export async function runCli(argv: readonly string[], cli: Cli): Promise<void> {
     .version(RELEASE_DATE)
     .addHelpText('after', `\n${settingsHelp()}`)
     .action(() => cli.serve(loadConfig(cli.env)));
+
+  program
+    .command('backup')
+    .argument('<file>', 'to be written; must not be there yet')
+    .description('write the whole store to one file, also while a cloud serves from it')
+    .action((file: string) => backUp(loadConfig(cli.env), file, cli.out));
 
   const tenants = program.command('tenants').description('organisations');
   tenants

@@ -1,4 +1,5 @@
 import { ConfigError } from '../config.js';
+import { BackupError } from '../db/backup.js';
 import { StoreTooNewError } from '../db/migrate.js';
 import { DataDirInUseError } from '../db/serving-lock.js';
 import { ListenError } from '../http/listener.js';
@@ -6,6 +7,7 @@ import { TenantExistsError } from '../tenants/tenants.js';
 import { UsageError } from './store-commands.js';
 
 const OPERATORS_TO_SOLVE = [
+  BackupError,
   ConfigError,
   StoreTooNewError,
   DataDirInUseError,

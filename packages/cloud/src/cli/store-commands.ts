@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ALL_SCOPES, type Scope, scope } from '@drover/shared/api/keys';
 import type { Config } from '../config.js';
+import { backUpStore } from '../db/backup.js';
 import { openStore, STORE_FILE, type Store } from '../db/store.js';
 import { Keys } from '../keys/keys.js';
 import { Tenants } from '../tenants/tenants.js';
@@ -32,6 +33,11 @@ async function withStore(config: Config, mayBeNew: boolean, act: (open: Open) =>
   } finally {
     await store.close();
   }
+}
+
+export async function backUp(config: Config, target: string, out: Out): Promise<void> {
+  const { file, bytes } = backUpStore(config.dataDir, target);
+  out(`${file}  ${bytes} bytes`);
 }
 
 export async function createTenant(config: Config, name: string, out: Out): Promise<void> {
