@@ -7,7 +7,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { InProcessBus } from '../bus/in-process.js';
 import { openStore, type Store } from '../db/store.js';
 import { type RobotRef, Robots } from '../robots/robots.js';
-import { admit, type CommandRequest, Commands, DELIVERY_MS, type RobotReach, WAITING_MAX } from './commands.js';
+import {
+  admit,
+  type CommandRequest,
+  Commands,
+  DELIVERY_MS,
+  type RobotReach,
+  UNTAKEN_MAX,
+  WAITING_MAX,
+} from './commands.js';
 import { findCommand } from './store.js';
 
 const INBOX = '0194b6b0-3b1a-7cc0-8d7f-000000000001';
@@ -46,8 +54,13 @@ describe('admitting a command', () => {
   });
 
   it('refuses the one over the bound of those that wait', () => {
-    const offline = { ...reach, online: false, inboxId: undefined, waiting: WAITING_MAX };
+    const offline = { ...reach, online: false, inboxId: undefined, waiting: UNTAKEN_MAX, WAITING_MAX };
     expect(admit({ ttlMs: 60_000 }, offline)).toEqual({ kind: 'queue_full' });
+  });
+
+  it('refuses one more for a robot that is connected and takes none', () => {
+    expect(admit({ ttlMs: 0 }, { ...reach, waiting: UNTAKEN_MAX - 1 })).toMatchObject({ kind: 'accept' });
+    expect(admit({ ttlMs: 0 }, { ...reach, waiting: UNTAKEN_MAX })).toEqual({ kind: 'queue_full' });
   });
 });
 
@@ -109,7 +122,7 @@ describe('commands in the store', () => {
     await commands.sweep();
     expect(await endOf(uuid)).toEqual({ state: 'created', error_code: null });
     nowMs += 1;
-    expect((await commands.deliverable(robot, INBOX)).commands).toEqual([]);
+    expect((await commands.deliverable(robot, INBOX, new Set())).commands).toEqual([]);
     await commands.sweep();
     expect(await endOf(uuid)).toEqual({ state: 'error', error_code: 'expired' });
   });
@@ -176,7 +189,7 @@ describe('commands in the store', () => {
     const uuids: string[] = [];
     for (let count = 0; count < WAITING_MAX; count += 1) uuids.push(await post({ ttlMs: 60_000 }));
     await expect(post({ ttlMs: 60_000 })).rejects.toThrow('queue full');
-    const { commands: delivered } = await commands.deliverable(robot, INBOX);
+    const { commands: delivered } = await commands.deliverable(robot, INBOX, new Set());
     expect(delivered.map((command) => command.uuid)).toEqual(uuids);
   });
 
@@ -199,7 +212,7 @@ describe('commands in the store', () => {
     liveInbox = INBOX;
     const goal = await post(GOAL);
     expect(await commands.cancel(1, goal)).toBe('canceled');
-    expect((await commands.deliverable(robot, INBOX)).cancels).toEqual([goal]);
+    expect((await commands.deliverable(robot, INBOX, new Set())).cancels).toEqual([goal]);
 
     const topic = await post();
     expect(await commands.cancel(1, topic)).toBe('not_cancelable');

@@ -29,6 +29,13 @@ export const DELIVERY_MS = 5_000;
 /** How many commands may wait for a robot that is offline. */
 export const WAITING_MAX = 100;
 
+/** How many commands a robot that is connected may leave untaken: more than it takes within a command's five seconds. */
+export const UNTAKEN_MAX = 500;
+
+/** What is read of waiting commands at once, to be written to one robot. */
+const DELIVERY_BYTES = 1024 * 1024;
+const DELIVERY_COUNT = 100;
+
 /** How long the cloud waits for an outcome beyond a command's own life and timeout before it says it does not know. */
 const OUTCOME_MARGIN_MS = 60_000;
 
@@ -57,7 +64,7 @@ export interface RobotReach {
   provisioned: boolean;
   online: boolean;
   inboxId: string | undefined;
-  /** Commands that already wait for it. */
+  /** Commands that already wait for it; where it has a session, those it has not taken. */
   waiting: number;
 }
 
@@ -76,7 +83,10 @@ export function admit(request: Pick<CommandRequest, 'ttlMs'>, reach: RobotReach)
     };
   }
   const lifeMs = request.ttlMs > 0 ? request.ttlMs : DELIVERY_MS;
-  if (reach.inboxId !== undefined) return { kind: 'accept', inboxId: reach.inboxId, lifeMs };
+  if (reach.inboxId !== undefined) {
+    if (reach.waiting >= UNTAKEN_MAX) return { kind: 'queue_full' };
+    return { kind: 'accept', inboxId: reach.inboxId, lifeMs };
+  }
   // A robot whose connection broke a moment ago still counts as online: its command waits out the delivery time.
   if (reach.online || request.ttlMs > 0) {
     return reach.waiting >= WAITING_MAX ? { kind: 'queue_full' } : { kind: 'accept', inboxId: null, lifeMs };
@@ -147,7 +157,8 @@ export class Commands {
   ): Promise<{ uuid: string; waits: boolean } | undefined> {
     const nowMs = this.#now();
     const inboxId = this.#inboxes.inboxOf(robot.key);
-    const waiting = inboxId === undefined ? await commandStore.countUnbound(tx, robot.key) : 0;
+    const count = inboxId === undefined ? commandStore.countUnbound : commandStore.countUntaken;
+    const waiting = await count(tx, robot.key);
     const reach = await commandStore.robotReach(tx, robot.key);
     if (!reach) throw robotNotFound(robot.id);
     const admission = admit(request, {
@@ -227,13 +238,24 @@ export class Commands {
     if (ended > 0n) this.#log.warn({ robot: robot.id, commands: Number(ended) }, 'commands lost with their inbox');
   }
 
-  /** What to write to the robot's socket now: its open commands of this inbox, bound first, and goals to cancel. */
-  async deliverable(robot: RobotRef, inboxId: string) {
+  /**
+   * What to write to the robot's socket now: its open commands of this inbox that are not among the `written` ones, bound
+   * first, and goals to cancel. At most about DELIVERY_BYTES at once; `more` tells that there are more.
+   */
+  async deliverable(robot: RobotRef, inboxId: string, written: ReadonlySet<string>) {
     const { db } = this.#store;
     await commandStore.bindWaiting(db, robot.key, inboxId, this.#now());
     // Cancels first: one must never be known before its command, or the robot would get it too early, and only once.
     const cancels = await commandStore.cancelsRequested(db, robot.key, inboxId);
-    const commands = await commandStore.untaken(db, robot.key, inboxId);
+    const due = (await commandStore.untaken(db, robot.key, inboxId)).filter(({ uuid }) => !written.has(uuid));
+    const keys: number[] = [];
+    for (let bytes = 0; keys.length < Math.min(due.length, DELIVERY_COUNT) && bytes < DELIVERY_BYTES; ) {
+      const next = due[keys.length];
+      if (!next) break;
+      keys.push(next.key);
+      bytes += next.bytes;
+    }
+    const commands = await commandStore.forDelivery(db, keys);
     return {
       commands: commands.map((row) => ({
         uuid: row.uuid,
@@ -246,6 +268,7 @@ export class Commands {
         latched: row.latched === 1,
       })),
       cancels: cancels.map((row) => row.uuid),
+      more: due.length > keys.length,
     };
   }
 

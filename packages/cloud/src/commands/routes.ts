@@ -19,7 +19,7 @@ import type { Store, Tx } from '../db/store.js';
 import { type Endpoint, endpoint } from '../http/endpoint.js';
 import { checkIdempotencyKey, IDEMPOTENCY_HEADER, once } from '../http/idempotency.js';
 import type { RobotRef, Robots } from '../robots/robots.js';
-import { type CommandRequest, type Commands, WAITING_MAX } from './commands.js';
+import { type CommandRequest, type Commands, UNTAKEN_MAX, WAITING_MAX } from './commands.js';
 import type { DryRun } from './dry-run.js';
 import { shownCommand, shownOutcome, shownPage, shownRobotCommand } from './shown.js';
 import * as commandStore from './store.js';
@@ -43,7 +43,9 @@ export function commandEndpoints(deps: {
   async function createOrRefuse(tx: Tx, robot: RobotRef, request: CommandRequest) {
     const created = await commands.create(tx, robot, request);
     if (created) return created;
-    const message = `${WAITING_MAX} commands already wait for robot ${robot.id}`;
+    const message =
+      `robot ${robot.id} has too many commands that it has not taken: ${WAITING_MAX} may wait while it is offline, ` +
+      `${UNTAKEN_MAX} while it is connected`;
     throw new ApiError('queue_full', message, { retryAfterS: QUEUE_FULL_RETRY_S });
   }
 

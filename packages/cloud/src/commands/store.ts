@@ -141,15 +141,39 @@ export async function bindWaiting(db: Db, robotKey: number, inboxId: string, now
     .execute();
 }
 
-/** What the robot's inbox should get: commands bound to it and not known to be taken, in POST order. */
+/** How many were written, or may have been, to an inbox of this robot that has not said that it took them. */
+export async function countUntaken(db: Db, robotKey: number): Promise<number> {
+  const row = await db
+    .selectFrom('commands')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('robot_key', '=', robotKey)
+    .where(isOpen)
+    .where('state', '=', 'created')
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+/** What the robot's inbox should get: commands bound to it and not known to be taken, in POST order; without the payloads. */
 export function untaken(db: Db, robotKey: number, inboxId: string) {
   return db
     .selectFrom('commands')
-    .select(['uuid', 'interface', 'name', 'type', 'payload', 'deadline_ms', 'timeout_ms', 'latched'])
+    .select(['key', 'uuid'])
+    .select((select) => select.fn<number>('octet_length', ['payload']).as('bytes'))
     .where('robot_key', '=', robotKey)
     .where(isOpen)
     .where('state', '=', 'created')
     .where('inbox_id', '=', inboxId)
+    .orderBy('key')
+    .execute();
+}
+
+/** Commands as they are written to a socket, in POST order. */
+export async function forDelivery(db: Db, keys: readonly number[]) {
+  if (keys.length === 0) return [];
+  return await db
+    .selectFrom('commands')
+    .select(['uuid', 'interface', 'name', 'type', 'payload', 'deadline_ms', 'timeout_ms', 'latched'])
+    .where('key', 'in', keys)
     .orderBy('key')
     .execute();
 }

@@ -64,6 +64,11 @@ export class DataWriter {
     await this.#loop;
   }
 
+  /** Half of what may wait does: sessions are not read on then, long before a batch would have to be refused. */
+  get isBusy(): boolean {
+    return this.#waitingBytes * 2 >= this.#queueBytesMax;
+  }
+
   /**
    * Stores a batch; resolves when it is on disk, with the sequence up to which its lane is.
    * @param receivedMs the cloud's clock when the batch came
@@ -165,7 +170,8 @@ export class DataWriter {
   }
 }
 
-function bytesOf(batch: Batch): number {
+/** The memory a batch takes while it waits, about. */
+export function bytesOf(batch: Batch): number {
   let bytes = 0;
   for (const row of batch.rows) bytes += ROW_BYTES + (row.kind === 'point' ? row.cdr.byteLength : 0);
   for (const { text } of batch.schemas) bytes += text.length;

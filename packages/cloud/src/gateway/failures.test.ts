@@ -55,11 +55,12 @@ describe('the gateway, where something fails', () => {
       },
       data: {
         write: async () => 1,
+        isBusy: false,
         acked: async () => ({ live: 0, backfill: 0 }),
       },
       commands: {
         inboxSeen: async () => {},
-        deliverable: async () => ({ commands: [], cancels: [] }),
+        deliverable: async () => ({ commands: [], cancels: [], more: false }),
         taken: async () => {},
         feedback: async () => {},
         ended: async () => {},

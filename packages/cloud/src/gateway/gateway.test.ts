@@ -78,6 +78,7 @@ describe('the gateway', () => {
       },
       data: {
         write: async (_robot, batch) => batch.first_seq + batch.rows.length - 1,
+        isBusy: false,
         acked: async () => ({ live: 7, backfill: 0 }),
       },
       log,

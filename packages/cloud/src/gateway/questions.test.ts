@@ -36,10 +36,10 @@ async function connect(registry: SessionRegistry, key: number, linkVersion = 2) 
   const session = new RobotSession(robot, connection, {
     robots: { sessionStarted: async () => {} },
     desired: { forRobot: () => new Promise(() => {}) },
-    data: { write: async () => 0, acked: async () => ({ live: 0, backfill: 0 }) },
+    data: { write: async () => 0, isBusy: false, acked: async () => ({ live: 0, backfill: 0 }) },
     commands: {
       inboxSeen: async () => {},
-      deliverable: async () => ({ commands: [], cancels: [] }),
+      deliverable: async () => ({ commands: [], cancels: [], more: false }),
       taken: async () => {},
       feedback: async () => {},
       ended: async () => {},

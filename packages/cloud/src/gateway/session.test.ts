@@ -2,7 +2,7 @@ import type { DownMessage } from '@drover/shared/link/down';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { RobotSession, type SessionConnection } from './session.js';
+import { type DeliverableCommand, RobotSession, type SessionConnection } from './session.js';
 import { hello, INBOX, NO_LINKS, SPOOL } from './test-peer.js';
 
 const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: uuidv7() };
@@ -38,11 +38,15 @@ describe('a session', () => {
   let writing: (() => void)[];
   /** What was told of the link. */
   let heard: string[];
+  let waiting: DeliverableCommand[];
+  let disk: { isBusy: boolean };
 
   beforeEach(async () => {
     connection = new Noted();
     writing = [];
     heard = [];
+    waiting = [];
+    disk = { isBusy: false };
     session = new RobotSession(ROBOT, connection, {
       robots: { sessionStarted: async () => {} },
       desired: {
@@ -55,10 +59,19 @@ describe('a session', () => {
           compose: null,
         }),
       },
-      data: { write: async () => 0, acked: async () => ({ live: 0, backfill: 0 }) },
+      data: {
+        write: () => new Promise((resolve) => writing.push(() => resolve(1))),
+        get isBusy() {
+          return disk.isBusy;
+        },
+        acked: async () => ({ live: 0, backfill: 0 }),
+      },
       commands: {
         inboxSeen: async () => {},
-        deliverable: async () => ({ commands: [], cancels: [] }),
+        deliverable: async (_robot, _inbox, written) => {
+          const due = waiting.filter(({ uuid }) => !written.has(uuid));
+          return { commands: due.slice(0, 2), cancels: [], more: due.length > 2 };
+        },
         taken: async () => {},
         feedback: async () => {},
         ended: () => new Promise<void>((resolve) => writing.push(resolve)),
@@ -106,6 +119,63 @@ describe('a session', () => {
     for (const written of writing) written();
     await expect.poll(() => connection.isPaused).toBe(false);
     expect(connection.sent.filter(({ kind }) => kind === 'outcome_ack')).toHaveLength(sent);
+  });
+
+  function sendBatch(bytes: number): void {
+    session.accept({
+      kind: 'batch',
+      spool_id: SPOOL,
+      lane: 'live',
+      first_seq: 1,
+      clock: null,
+      schemas: [],
+      channels: [],
+      rows: [{ kind: 'point', channel: 0, robot_stamp_ms: 1, cdr: new Uint8Array(bytes) }],
+    });
+  }
+
+  it('stops reading a robot whose data the disk does not keep up with, and reads on when it has', async () => {
+    let sent = 0;
+    while (!connection.isPaused && sent < 64) {
+      sendBatch(512 * 1024);
+      sent += 1;
+    }
+    expect(sent).toBe(8);
+    for (const written of writing) written();
+    await expect.poll(() => connection.isPaused).toBe(false);
+  });
+
+  it('reads no robot on whose data waits while the disk is busy with others', async () => {
+    disk.isBusy = true;
+    sendBatch(10);
+    expect(connection.isPaused).toBe(true);
+    for (const written of writing) written();
+    await expect.poll(() => connection.isPaused).toBe(false);
+  });
+
+  it('keeps commands in the store while the robot does not read, and sends them once it does, each once', async () => {
+    const delivered = () => connection.sent.flatMap((message) => (message.kind === 'command' ? [message.name] : []));
+    connection.unsentBytes = 2_000_000;
+    waiting = ['/a', '/b', '/c'].map((name) => ({
+      uuid: uuidv7(),
+      interface: 'topic',
+      name,
+      type: 'std_msgs/msg/Empty',
+      payload: {},
+      deadline_cloud_ms: Date.now() + 5_000,
+      timeout_ms: 10_000,
+      latched: false,
+    }));
+    session.commandsWaiting();
+    session.tick(0);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(delivered()).toEqual([]);
+    connection.unsentBytes = 0;
+    session.tick(1_000);
+    await expect.poll(delivered).toEqual(['/a', '/b', '/c']);
+    session.commandsWaiting();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(delivered()).toHaveLength(3);
   });
 
   it('answers the clock requests of a robot that reads, and not of one that lets much wait', () => {

@@ -11,11 +11,13 @@ import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { stampsOf } from '../data/stamp.js';
+import { bytesOf } from '../data/writer.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import type { RobotRef } from '../robots/robots.js';
 import { Coalesced } from './coalesced.js';
 import type { Connection, Ending } from './connection.js';
 import { endingOf } from './failure.js';
+import { Intake } from './intake.js';
 import { OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
 
 /** A command as the store has it, ready for the wire but for the life that is left. */
@@ -36,13 +38,22 @@ export interface SessionPorts {
   desired: { forRobot(robotKey: number): Promise<Desired> };
   data: {
     write(robot: RobotRef, batch: Batch, receivedMs: number): Promise<number>;
+    /** So much waits for the disk that nobody should send more for now. */
+    readonly isBusy: boolean;
     acked(robotKey: number, spoolId: string): Promise<{ live: number; backfill: number }>;
   };
   commands: {
     /** Ends what an inbox that is gone, or went back in time, can no longer answer for. */
     inboxSeen(robot: RobotRef, inbox: { id: string; lastSeq: number }): Promise<void>;
-    /** Waiting commands of the robot, now bound to this inbox, and goals that should be cancelled; in POST order. */
-    deliverable(robot: RobotRef, inboxId: string): Promise<{ commands: DeliverableCommand[]; cancels: string[] }>;
+    /**
+     * Waiting commands of the robot, now bound to this inbox, without those already `written`, and goals that should be
+     * cancelled; in POST order. `more`: there are more commands than are read at once.
+     */
+    deliverable(
+      robot: RobotRef,
+      inboxId: string,
+      written: ReadonlySet<string>,
+    ): Promise<{ commands: DeliverableCommand[]; cancels: string[]; more: boolean }>;
     taken(robot: RobotRef, inboxId: string, taken: CommandTaken): Promise<void>;
     /** The newest feedback of goals, by uuid. */
     feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void>;
@@ -68,11 +79,10 @@ export interface SessionPorts {
 }
 
 /**
- * Takes and outcomes being written for one robot: at the first bound it is not read any more, at the second again, so
- * that a flood from one robot waits in its own socket and not before everybody's commands in the store.
+ * With more than this unsent, nothing more is written that can wait: commands and the desired state stay in the store until
+ * the robot has read on. What it does not read costs us this much memory, and one message.
  */
-const WRITES_PAUSE_AT = 128;
-const WRITES_RESUME_AT = 32;
+const UNSENT_HOLD_BYTES = 1024 * 1024;
 
 /** With more than this unsent, clock requests are not answered. */
 const CLOCK_UNSENT_BYTES_MAX = 64 * 1024;
@@ -110,7 +120,9 @@ export class RobotSession {
   #feedback = new Map<string, unknown>();
   #feedbackLoop = new Coalesced(() => this.#storeFeedback());
   #batchesInFlight = 0;
-  #writes = 0;
+  /** Something waits until the robot has read on. */
+  #isHeld = false;
+  readonly #intake: Intake;
   /** Robot's clock + offset = ours: what hello lets us guess, until the robot has measured it. */
   #clockOffsetMs = 0;
 
@@ -119,6 +131,7 @@ export class RobotSession {
     this.#connection = connection;
     this.#questions = new OpenQuestions({ send: (query) => connection.send(query), newId: uuidv7 });
     this.#ports = ports;
+    this.#intake = new Intake(connection);
     this.#log = ports.log.child({ robot: robot.id });
     const helloTimeoutMs = ports.helloTimeoutMs ?? HELLO_TIMEOUT_MS;
     this.#helloTimer = setTimeout(
@@ -134,6 +147,7 @@ export class RobotSession {
 
   tick(nowMs: number): void {
     this.#connection.tick(nowMs);
+    this.#goOn();
   }
 
   close(code: CloseCode, reason: string): void {
@@ -186,16 +200,18 @@ export class RobotSession {
         this.#log.debug({ revision: message.revision }, 'desired state applied');
         break;
       case 'command_taken':
-        this.#store(this.#taken(message));
+        this.#attempt(this.#intake.write(this.#taken(message)));
+        // It reads.
+        this.#goOn();
         break;
       case 'command_feedback':
         this.#feedbackCame(message);
         break;
       case 'command_outcome':
-        this.#store(this.#outcome(message));
+        this.#attempt(this.#intake.write(this.#outcome(message)));
         break;
       case 'batch':
-        this.#attempt(this.#batch(message));
+        this.#attempt(this.#intake.data(bytesOf(message), this.#ports.data.isBusy, this.#batch(message)));
         break;
       case 'clock_request':
         this.#clock(message);
@@ -259,6 +275,7 @@ export class RobotSession {
   }
 
   async #sendDesired(): Promise<void> {
+    if (this.#holdsBack()) return;
     const desired = await this.#ports.desired.forRobot(this.robot.key);
     if (desired.revision <= this.#desiredRevision) return;
     this.#desiredRevision = desired.revision;
@@ -266,18 +283,37 @@ export class RobotSession {
   }
 
   async #deliver(): Promise<void> {
-    if (this.#hasEnded() || this.#inboxId === undefined) return;
-    const { commands, cancels } = await this.#ports.commands.deliverable(this.robot, this.#inboxId);
-    for (const command of commands) {
-      if (this.#written.has(command.uuid)) continue;
-      this.#written.add(command.uuid);
-      this.#connection.send({ kind: 'command', ...command, life_ms: command.deadline_cloud_ms - this.#ports.now() });
+    for (let more = true; more; ) {
+      if (this.#hasEnded() || this.#inboxId === undefined || this.#holdsBack()) return;
+      const due = await this.#ports.commands.deliverable(this.robot, this.#inboxId, this.#written);
+      for (const command of due.commands) {
+        this.#written.add(command.uuid);
+        this.#connection.send({ kind: 'command', ...command, life_ms: command.deadline_cloud_ms - this.#ports.now() });
+      }
+      for (const uuid of due.cancels) {
+        // Before its command it would come too early, and only once.
+        if (!this.#written.has(uuid) && due.more) continue;
+        if (this.#cancelled.has(uuid)) continue;
+        this.#cancelled.add(uuid);
+        this.#connection.send({ kind: 'command_cancel', uuid });
+      }
+      more = due.more;
     }
-    for (const uuid of cancels) {
-      if (this.#cancelled.has(uuid)) continue;
-      this.#cancelled.add(uuid);
-      this.#connection.send({ kind: 'command_cancel', uuid });
-    }
+  }
+
+  /** Whether the robot must read on before it gets more; then it is looked at again once it has. */
+  #holdsBack(): boolean {
+    const holds = this.#connection.unsentBytes > UNSENT_HOLD_BYTES;
+    if (holds) this.#isHeld = true;
+    return holds;
+  }
+
+  /** Sends what was held back, where the robot has read on. */
+  #goOn(): void {
+    if (!this.#isHeld || this.#connection.unsentBytes > UNSENT_HOLD_BYTES) return;
+    this.#isHeld = false;
+    this.desiredChanged();
+    this.commandsWaiting();
   }
 
   async #taken(taken: CommandTaken): Promise<void> {
@@ -336,17 +372,6 @@ export class RobotSession {
   #clockMeasured(clock: ClockOffset): void {
     this.#clockOffsetMs = clock.offset_ms;
     this.#ports.links.clockMeasured(this.robot, clock, this.#ports.now());
-  }
-
-  #store(work: Promise<void>): void {
-    this.#writes += 1;
-    if (this.#writes === WRITES_PAUSE_AT) this.#connection.pause();
-    this.#attempt(
-      work.finally(() => {
-        this.#writes -= 1;
-        if (this.#writes === WRITES_RESUME_AT) this.#connection.resume();
-      }),
-    );
   }
 
   #hasEnded(): boolean {
