@@ -11,6 +11,13 @@ export function footprint(pid: number): Footprint {
   return { rssMiB: Number(kB) / 1024, descriptors: readdirSync(`/proc/${pid}/fd`).length };
 }
 
+/** The process that a supervisor has started: its newest child that is Node. */
+export function supervised(supervisorPid: number): number {
+  const children = readFileSync(`/proc/${supervisorPid}/task/${supervisorPid}/children`, 'utf8').trim().split(' ');
+  const nodes = children.filter((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'node');
+  return Number(nodes.at(-1));
+}
+
 /**
  * For a Node program's environment: it then collects all its garbage at SIGUSR2. Left alone, V8 lets some MiB of it pile
  * up over ten minutes and more, in which a leak of one is not to be seen.

@@ -8,7 +8,15 @@ import { setTimeout } from 'node:timers/promises';
 import { TestAgent } from '../support/agent.js';
 import { TestCloud } from '../support/cloud.js';
 import { Commander, type CommandsReport } from './commander.js';
-import { COLLECTION_MS, COLLECTS_AT_SIGUSR2, type Footprint, footprint, leastOf, slopeOf } from './measure.js';
+import {
+  COLLECTION_MS,
+  COLLECTS_AT_SIGUSR2,
+  type Footprint,
+  footprint,
+  leastOf,
+  slopeOf,
+  supervised,
+} from './measure.js';
 import { STREAMS } from './plan.js';
 import { SoakRobot } from './robot.js';
 
@@ -50,7 +58,9 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   let agent: TestAgent | undefined;
   let received: Readonly<Record<string, number>> | undefined;
   try {
-    agent = await TestAgent.start({ url: cloud.url, token: await cloud.register(ROBOT_ID), env: agentEnv(domainId) });
+    const token = await cloud.register(ROBOT_ID);
+    // As users start it: the supervisor also says how it uses memory.
+    agent = await TestAgent.start({ url: cloud.url, token, env: agentEnv(domainId), supervised: true });
     await cloud.online(ROBOT_ID);
     for (const { topic, type, sampledHz } of STREAMS) {
       await cloud.call('POST', `/robots/${ROBOT_ID}/streams`, { source: topic, type, hz: sampledHz });
@@ -60,7 +70,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     );
     const commander = new Commander(cloud, ROBOT_ID);
     commander.start();
-    const windows = await watch(cloud, agent, options);
+    const windows = await watch(cloud, supervised(agent.process.pid), options);
     const commands = await commander.stop();
     received = await robot.stop();
     const report = { ...figures(windows.slice(options.warmUpWindows), options), commands, received };
@@ -106,7 +116,7 @@ function agentEnv(domainId: number): Record<string, string> {
   };
 }
 
-async function watch(cloud: TestCloud, agent: TestAgent, options: SoakOptions): Promise<SoakWindow[]> {
+async function watch(cloud: TestCloud, agentPid: number, options: SoakOptions): Promise<SoakWindow[]> {
   const { windows: count, windowMs, warmUpWindows, sampleMs, print } = options;
   const recordings = async () => {
     const streams = await cloud.get<Stream[]>(`/robots/${ROBOT_ID}/streams`);
@@ -124,12 +134,12 @@ async function watch(cloud: TestCloud, agent: TestAgent, options: SoakOptions): 
     const samples: { agent: Footprint; cloud: Footprint }[] = [];
     while (performance.now() < begin + window * windowMs) {
       await setTimeout(Math.min(sampleMs, Math.max(1, begin + window * windowMs - performance.now())));
-      samples.push({ agent: footprint(agent.process.pid), cloud: footprint(cloud.process.pid) });
+      samples.push({ agent: footprint(agentPid), cloud: footprint(cloud.process.pid) });
     }
-    agent.process.signal('SIGUSR2');
+    process.kill(agentPid, 'SIGUSR2');
     cloud.process.signal('SIGUSR2');
     await setTimeout(COLLECTION_MS);
-    samples.push({ agent: footprint(agent.process.pid), cloud: footprint(cloud.process.pid) });
+    samples.push({ agent: footprint(agentPid), cloud: footprint(cloud.process.pid) });
     const now = await recordings();
     const silent = STREAMS.filter(({ topic }) => (now.get(topic) ?? 0) <= (before.get(topic) ?? 0));
     const found: SoakWindow = {

@@ -138,6 +138,15 @@ describe('the supervisor of the agent', () => {
     expect(supervisor.text()).not.toContain('life 2');
   });
 
+  it('bounds the memory that the agent keeps, where the user has not said otherwise', async () => {
+    const env = lives('echo "$MALLOC_ARENA_MAX $MALLOC_TRIM_THRESHOLD_ $MALLOC_MMAP_THRESHOLD_"; exit 0');
+    const supervisor = supervise({ env: { ...env, MALLOC_ARENA_MAX: '7', MALLOC_MMAP_THRESHOLD_: '' } });
+    expect(await supervisor.exited).toBe(0);
+    await supervisor.allGone;
+    expect(supervisor.text()).toContain(`args: --max-semi-space-size=4 ${BIN}.js`);
+    expect(supervisor.text()).toContain('\n7 262144 262144\n');
+  });
+
   it('ends one that has begun to count and stands still, as if it had crashed', async () => {
     const hang = 'echo 1 >"$DROVER_BEATS_FILE"; exec sleep 100';
     const counting =
