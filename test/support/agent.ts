@@ -24,9 +24,11 @@ export class TestAgent {
     env?: Record<string, string>;
     /** Starts it anew where it crashes; by default nobody does. */
     supervised?: boolean;
+    /** A folder of its own by default. */
+    dataDir?: string;
   }): Promise<TestAgent> {
     const { url, token, env, supervised = false } = options;
-    const dataDir = await mkdtemp(join(tmpdir(), 'drover-agent-'));
+    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-agent-')));
     const settings = { DROVER_URL: url, DROVER_TOKEN: token, DROVER_ROS: 'simulated', ...env };
     return new TestAgent(dataDir, settings, supervised);
   }

@@ -25,8 +25,9 @@ export class TestCloud {
     this.process = new Running('cloud', [], this.#env);
   }
 
-  static async start(env: Record<string, string> = {}): Promise<TestCloud> {
-    const cloud = new TestCloud(await mkdtemp(join(tmpdir(), 'drover-cloud-')), env);
+  /** @param dataDir a folder of its own by default */
+  static async start(env: Record<string, string> = {}, dataDir?: string): Promise<TestCloud> {
+    const cloud = new TestCloud(dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-cloud-'))), env);
     await cloud.#listening();
     return cloud;
   }

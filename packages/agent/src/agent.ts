@@ -7,6 +7,7 @@ import { ComposeAssignment } from './compose/assignment.js';
 import { type Config, readToken } from './config.js';
 import { DesiredState } from './desired/desired-state.js';
 import { openDataDir } from './disk/data-dir.js';
+import { whenDiskTakesIt } from './disk/patience.js';
 import { Inspector } from './inspect/inspector.js';
 import { CloudClock } from './link/cloud-clock.js';
 import { Link } from './link/link.js';
@@ -29,22 +30,27 @@ import { BATTERY_TYPE, Vitals } from './vitals/vitals.js';
 /**
  * The agent, put together and started: files, then ROS, then what the desired state asks for, and the cloud last, so
  * that nothing waits for a connection. Returns what stops it, in reverse.
+ * A disk that takes no writes is waited for.
  * @param previousEnd how the agent before this one ended, where that is known (see supervisor/).
- * @throws DataDirBusyError | DataDirUnusableError, and what the disk or ROS refuses
+ * @param stopping ends the wait for the disk.
+ * @throws DataDirBusyError | DataDirUnusableError, what ROS refuses, and AbortError
  */
 export async function startAgent(
   config: Config,
   previousEnd: string | null,
   log: Logger,
+  stopping: AbortSignal,
 ): Promise<{ stop: () => Promise<void> }> {
-  const { dataDir, linkUrl: url, batteryTopic, spoolBytesMax: bytesMax } = config;
+  const { dataDir, linkUrl: url, batteryTopic } = config;
   const monotonicNow = createMonotonicClock();
   const wallNow = Date.now;
-  const unlock = openDataDir(dataDir);
+  const patience = { dataDir, signal: stopping, log };
+  const unlock = await whenDiskTakesIt(() => openDataDir(dataDir), patience);
 
   const files = { dataDir, newId: randomUUID, now: wallNow, monotonicNow, log };
-  const inbox = openInbox(files);
-  const spool = openSpool({ ...files, bytesMax });
+  const bounds = { bytesMax: config.spoolBytesMax, memoryBytesMax: config.spoolMemoryBytesMax };
+  const inbox = await whenDiskTakesIt(() => openInbox(files), patience);
+  const spool = await whenDiskTakesIt(() => openSpool({ ...files, ...bounds }), patience);
   // Before anything native: what ended the agent before must be known, and noted, by then.
   const quarantine = new Quarantine({ dataDir, previousEnd, wallNow, log: log.child({ part: 'quarantine' }) });
   const graph = await openGraph(config, quarantine, log);

@@ -64,6 +64,7 @@ describe('sources', () => {
     const config = loadConfig({ ...base, DROVER_DATA_DIR: '', DROVER_CONFIG: '', DROVER_SPOOL_MAX_MB: '' });
     expect(config.dataDir).toMatch(/\/drover-agent-data$/);
     expect(config.spoolBytesMax).toBe(1_000_000_000);
+    expect(config.spoolMemoryBytesMax).toBe(16_000_000);
   });
 
   it('YAML gives what the environment does not, and the environment wins', () => {

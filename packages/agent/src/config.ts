@@ -25,6 +25,7 @@ export interface Config {
   readonly rosRemap: readonly RemapRule[];
   readonly batteryTopic: string;
   readonly spoolBytesMax: number;
+  readonly spoolMemoryBytesMax: number;
   readonly logLevel: SettingValues['logLevel'];
   /** What the cloud may do to this robot. Only in the file: it is the robot's, not a setting of one start. */
   readonly policy: PolicyRules;
@@ -86,6 +87,7 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
   const rosRemap = value('rosRemap') ?? [];
   const batteryTopic = value('batteryTopic');
   const spoolMaxMb = value('spoolMaxMb');
+  const spoolMemoryMb = value('spoolMemoryMb');
   const logLevel = value('logLevel');
   if (
     problems.length > 0 ||
@@ -95,15 +97,16 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
     !dataDir ||
     !batteryTopic ||
     !spoolMaxMb ||
+    !spoolMemoryMb ||
     !logLevel ||
     !rosNamespace
   ) {
     throw new ConfigError(problems);
   }
-  const spoolBytesMax = spoolMaxMb * 1_000_000;
+  const spool = { spoolBytesMax: spoolMaxMb * 1_000_000, spoolMemoryBytesMax: spoolMemoryMb * 1_000_000 };
   const { policy } = file;
   const graph = { ros, rosNamespace, rosRemap };
-  return { ...address, ...graph, token, dataDir: resolve(dataDir), batteryTopic, spoolBytesMax, logLevel, policy };
+  return { ...address, ...graph, token, dataDir: resolve(dataDir), batteryTopic, ...spool, logLevel, policy };
 }
 
 /** The token to present now. @throws ConfigError where its file can't be read or holds no token. */

@@ -18,6 +18,8 @@ const EXIT_DEFECT = 70;
 /** A stop that takes longer is cut off. */
 const STOP_MS_MAX = 4_500;
 
+const stopping = new AbortController();
+
 const program = new Command('drover-agent')
   .description('Joins a robot and its ROS 2 graph to a Drover cloud.')
   .version(RELEASE_DATE)
@@ -44,12 +46,14 @@ async function run(): Promise<void> {
     log.level = config.logLevel;
     process.on('uncaughtException', (error) => die(log, error));
     const supervision = readSupervision(process.env);
-    const agent = startAgent(config, supervision.previousEnd, log);
+    const agent = startAgent(config, supervision.previousEnd, log, stopping.signal);
     process.on('SIGTERM', () => stop(log, agent));
     process.on('SIGINT', () => stop(log, agent));
     await agent;
     if (supervision.beatsFile) startBeats(supervision.beatsFile);
   } catch (error) {
+    // Stopped before it had started: stop() ends the process.
+    if (stopping.signal.aborted) return;
     if (error instanceof DataDirBusyError || error instanceof DataDirUnusableError) {
       console.error(`drover-agent can't start: ${error.message}`);
       process.exit(1);
@@ -72,14 +76,13 @@ function unknownCommand(command: string): string {
   return `drover-agent has no command ${command}${near === null ? '' : `; did you mean ${near}?`}`;
 }
 
-let stopping = false;
-
 async function stop(log: Logger, agent: ReturnType<typeof startAgent>): Promise<void> {
   // The signal may come twice: once from the supervisor, once to the group.
-  if (stopping) return;
-  stopping = true;
+  if (stopping.signal.aborted) return;
+  stopping.abort();
   setTimeout(() => die(log, new Error('the agent did not stop in time')), STOP_MS_MAX).unref();
-  await (await agent).stop();
+  const started = await agent.catch(() => null);
+  await started?.stop();
   log.info('agent stopped');
   process.exit(0);
 }

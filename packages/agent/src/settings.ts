@@ -133,6 +133,13 @@ export const SETTINGS = {
     description:
       'Data kept on disk while the cloud is away, in MB; past it the oldest of the biggest stream is dropped.',
   },
+  spoolMemoryMb: {
+    env: 'DROVER_SPOOL_MEMORY_MB',
+    yaml: 'spool_memory_mb',
+    schema: wholeNumber(1, 1_000),
+    default: '16',
+    description: 'Data kept in memory while the disk takes no writes, in MB; past it the oldest is dropped, counted.',
+  },
   logLevel: {
     env: 'DROVER_LOG_LEVEL',
     yaml: 'log_level',

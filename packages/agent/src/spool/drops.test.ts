@@ -1,6 +1,11 @@
+import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { freshUuid, silent, tempDataDir } from './fixture.js';
+import { openStoreFile } from '../disk/store-file.js';
+import { freshUuid, point, silent, tempDataDir } from './fixture.js';
 import { openSpool } from './open.js';
+import { SPOOL_MIGRATIONS } from './schema.js';
+import { DISK_RESERVE_BYTES, Spool } from './spool.js';
+import { SpoolStore } from './store.js';
 
 function open(dataDir: string) {
   const monotonicNow = () => performance.now();
@@ -23,4 +28,31 @@ it('a spool tells every drop, those that are not on disk yet as well, and those 
     { source: '/scan', reason: 'too_large', rows: 3, bytes: 151 },
     { source: '/odom', reason: 'disk_refused', rows: 1, bytes: 1 },
   ]);
+});
+
+it('a spool leaves the last of a disk free: new samples then take the place of the oldest', async () => {
+  const common = { newId: freshUuid, now: Date.now, monotonicNow: () => performance.now(), log: silent };
+  const file = { ...common, path: join(tempDataDir(), 'spool.db'), migrations: SPOOL_MIGRATIONS };
+  let diskFreeBytes = DISK_RESERVE_BYTES + 8e6;
+  const spool = new Spool({
+    ...common,
+    open: () => openStoreFile(file, (opened) => new SpoolStore(opened)),
+    setAside: () => {},
+    bytesMax: 1e9,
+    diskFreeBytes: () => diskFreeBytes,
+  });
+  onTestFinished(() => spool.close());
+  const append = async (rows: number) => {
+    const nextId = spool.store.nextId + rows;
+    for (let n = 0; n < rows; n += 1) spool.append(point(n, { bytes: 100_000 }));
+    await expect.poll(() => spool.store.nextId).toBe(nextId);
+    return spool.store.held().rows;
+  };
+  expect(await append(50)).toBe(50);
+  // Somebody else has filled the disk meanwhile: the spool grows no more, and gives nothing up either.
+  diskFreeBytes = 0;
+  expect(await append(30)).toBe(50);
+  expect(spool.drops()).toMatchObject([{ source: '/counter', reason: 'spool_full', rows: 30 }]);
+  diskFreeBytes = 1e9;
+  expect(await append(30)).toBe(80);
 });

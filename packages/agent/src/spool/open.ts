@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openStoreFile, type StoreFileOptions, setAside } from '../disk/store-file.js';
@@ -16,7 +17,9 @@ export interface OpenOptions {
 }
 
 /** Opens the spool of a data directory, new where there is none. @throws SQLite's error where the disk refuses. */
-export function openSpool(options: OpenOptions & { readonly bytesMax: number }): Spool {
+export function openSpool(
+  options: OpenOptions & { readonly bytesMax: number; readonly memoryBytesMax?: number },
+): Spool {
   const file: StoreFileOptions = {
     ...options,
     path: join(options.dataDir, 'spool.db'),
@@ -28,7 +31,18 @@ export function openSpool(options: OpenOptions & { readonly bytesMax: number }):
     log: file.log,
     open: () => openStoreFile(file, (opened) => new SpoolStore(opened)),
     setAside: (why, detail) => setAside(file, why, detail),
+    diskFreeBytes: () => freeBytes(options.dataDir),
   });
+}
+
+/** What is free for this user; null where the system does not say. */
+function freeBytes(dataDir: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(dataDir);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
 }
 
 /** Opens the command inbox of a data directory, new where there is none. @throws as openSpool. */

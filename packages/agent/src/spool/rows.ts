@@ -1,3 +1,5 @@
+import type { Lane } from '@drover/shared/link/fields';
+
 /** What capabilities put into the spool. */
 
 /** One sample of a source, as it came from ROS. */
@@ -59,4 +61,21 @@ export function sampleBytes(sample: Sample): number {
 /** The same for a row on disk, by the length of its body. */
 export function storedBytes(bodyBytes: number): number {
   return ROW_OVERHEAD_BYTES + bodyBytes;
+}
+
+/** Rows that were given a lane and sequence numbers, to be sent until acknowledged. */
+export interface BatchRecord {
+  readonly lane: Lane;
+  readonly firstSeq: number;
+  readonly rowCount: number;
+  readonly firstId: number;
+  readonly lastId: number;
+  readonly bytes: number;
+}
+
+export interface DropCount {
+  readonly source: string;
+  readonly reason: DropReason;
+  readonly rows: number;
+  readonly bytes: number;
 }

@@ -3,8 +3,16 @@ import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { isCorrupt } from '../disk/store-file.js';
 import { AgeMarks } from './age-marks.js';
-import { type DropReason, DropReason as Reason, type Sample, sampleBytes, sourceOf } from './rows.js';
-import type { AgeBound, BatchRecord, DropCount, SpoolStore } from './store.js';
+import {
+  type BatchRecord,
+  type DropCount,
+  type DropReason,
+  DropReason as Reason,
+  type Sample,
+  sampleBytes,
+  sourceOf,
+} from './rows.js';
+import type { AgeBound, SpoolStore } from './store.js';
 
 /** Samples wait in memory at most this long for their commit: with it, what a kill -9 can lose. */
 export const COMMIT_INTERVAL_MS = 200;
@@ -16,10 +24,17 @@ const COMMIT_INTERVAL_BUSY_MS = 25;
 const COMMIT_INTERVAL_IDLE_MS = 1_000;
 /** After a commit that the disk refused. */
 const RETRY_INTERVAL_MS = 1_000;
-/** What waits in memory while the disk refuses; past it the oldest goes, counted. */
+/** What waits in memory while the disk refuses, unless told otherwise; past it the oldest goes, counted. */
 export const BUFFER_BYTES_MAX = 16 * 1024 * 1024;
 const BUFFER_ROWS_MAX = 50_000;
 const ERROR_LOG_INTERVAL_MS = 60_000;
+/**
+ * The spool leaves so much of the disk free, whatever its bound: on a disk that it had filled itself it could not even give
+ * rows a place in a lane, and so never send and never remove any. The write-ahead logs, 4 MB each, and commands fit in.
+ */
+export const DISK_RESERVE_BYTES = 16 * 1024 * 1024;
+/** Less than this is not held back for the reserve. */
+const SPOOL_BYTES_LEAST = 1024 * 1024;
 
 /** The sending side, as the spool sees it: what may be formed now, and where formed batches go. */
 export interface BatchOutlet {
@@ -34,6 +49,10 @@ export interface SpoolOptions {
   readonly open: () => SpoolStore;
   readonly setAside: (why: string, detail: string) => void;
   readonly bytesMax: number;
+  /** Of samples that wait in memory while the disk refuses; BUFFER_BYTES_MAX by default. */
+  readonly memoryBytesMax?: number | undefined;
+  /** Free on the spool's disk; null: not known. */
+  readonly diskFreeBytes?: () => number | null;
   readonly newId: () => string;
   /** The robot's wall clock. */
   readonly now: () => number;
@@ -199,6 +218,10 @@ export class Spool {
     this.#outlet = null;
     if (this.#timer) clearTimeout(this.#timer);
     this.#commit();
+    if (this.#buffer.length > 0) {
+      const lost = { rows: this.#buffer.length, bytes: this.#bufferBytes };
+      this.#options.log.error(lost, 'the disk still refuses writes: what waited in memory is lost with this stop');
+    }
     this.#store.close();
   }
 
@@ -230,7 +253,7 @@ export class Spool {
         tooOld: this.#tooOld(),
         liveFromId: outlet?.liveFromId() ?? 0,
         mayForm: (lane, unacked) => outlet?.mayForm(lane, unacked) ?? false,
-        bytesMax: this.#options.bytesMax,
+        bytesMax: this.#bytesMax(),
       });
       this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
       this.#buffer = [];
@@ -243,6 +266,15 @@ export class Spool {
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  /** The bound set, or what keeps the reserve free: then new rows take the place of the oldest. */
+  #bytesMax(): number {
+    const { bytesMax, diskFreeBytes } = this.#options;
+    const freeBytes = diskFreeBytes?.() ?? null;
+    if (freeBytes === null) return bytesMax;
+    const room = Math.max(0, freeBytes + this.#store.reusableBytes() - DISK_RESERVE_BYTES);
+    return Math.min(bytesMax, Math.max(SPOOL_BYTES_LEAST, this.#store.held().bytes + room));
   }
 
   #tooOld(): AgeBound[] {
@@ -307,7 +339,8 @@ export class Spool {
   }
 
   #boundBuffer(): void {
-    while (this.#buffer.length > 1 && (this.#bufferBytes > BUFFER_BYTES_MAX || this.#buffer.length > BUFFER_ROWS_MAX)) {
+    const bytesMax = this.#options.memoryBytesMax ?? BUFFER_BYTES_MAX;
+    while (this.#buffer.length > 1 && (this.#bufferBytes > bytesMax || this.#buffer.length > BUFFER_ROWS_MAX)) {
       const oldest = this.#buffer.shift();
       if (!oldest) return;
       this.#bufferBytes -= sampleBytes(oldest);

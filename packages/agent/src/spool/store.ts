@@ -3,7 +3,8 @@ import type { Lane } from '@drover/shared/link/fields';
 import type { Database } from 'better-sqlite3';
 import type { StoreFile } from '../disk/store-file.js';
 import { SourceLedger } from './ledger.js';
-import { DropReason, type Sample, storedBytes } from './rows.js';
+import { type BatchRecord, type DropCount, DropReason, type Sample, storedBytes } from './rows.js';
+import { prepareSpool } from './store-sql.js';
 import { vitalBody, vitalRow } from './vital-body.js';
 
 /** A batch holds about this many bytes of rows; one bigger message travels alone. */
@@ -11,23 +12,6 @@ export const BATCH_BYTES_MAX = 256 * 1024;
 
 /** At most this many rows are dropped for the bound in one transaction: a bound lowered by far is reached in steps. */
 const DROP_ROWS_MAX = 20_000;
-
-/** Rows that were given a lane and sequence numbers, to be sent until acknowledged. */
-export interface BatchRecord {
-  readonly lane: Lane;
-  readonly firstSeq: number;
-  readonly rowCount: number;
-  readonly firstId: number;
-  readonly lastId: number;
-  readonly bytes: number;
-}
-
-export interface DropCount {
-  readonly source: string;
-  readonly reason: DropReason;
-  readonly rows: number;
-  readonly bytes: number;
-}
 
 /** Rows of a source that have waited too long. */
 export interface AgeBound {
@@ -75,7 +59,7 @@ export class SpoolStore {
     this.#file = file;
     this.#db = file.db;
     this.#id = file.id;
-    this.#sql = prepare(file.db);
+    this.#sql = prepareSpool(file.db);
     this.#ledger = new SourceLedger(file.db);
     this.#nextId = 1;
     this.#reload();
@@ -115,6 +99,11 @@ export class SpoolStore {
   /** The robot's clock when the oldest row came; null where there is none. */
   oldestStampMs(): number | null {
     return this.#sql.oldestStamp.get() ?? null;
+  }
+
+  /** What the file can take without growing: pages that rows were removed from. */
+  reusableBytes(): number {
+    return (this.#sql.freePages.get() ?? 0) * (this.#sql.pageBytes.get() ?? 0);
   }
 
   /** Whether rows wait that have not been given a place in a lane yet. */
@@ -350,55 +339,4 @@ export class SpoolStore {
       this.#lastSeq = { ...this.#lastSeq, [lane]: last_seq };
     }
   }
-}
-
-function prepare(db: Database) {
-  const perChannel = 'SELECT channel, count(*) AS rows, sum(length(body)) AS bytes FROM rows';
-  return {
-    maxId: db.prepare<[], number | null>('SELECT max(id) FROM rows').pluck(),
-    oldestStamp: db.prepare<[], number | null>('SELECT robot_stamp_ms FROM rows ORDER BY id LIMIT 1').pluck(),
-    insert: db.prepare('INSERT INTO rows (id, channel, robot_stamp_ms, body) VALUES (?, ?, ?, ?)'),
-    sizes: db.prepare<[number, number], { id: number; bytes: number }>(
-      'SELECT id, length(body) AS bytes FROM rows WHERE id >= ? AND id < ? ORDER BY id',
-    ),
-    rowsOf: db.prepare<[number, number], { channel: number; robot_stamp_ms: number; body: Uint8Array<ArrayBuffer> }>(
-      'SELECT channel, robot_stamp_ms, body FROM rows WHERE id BETWEEN ? AND ? ORDER BY id',
-    ),
-    rowsOfSource: db.prepare<[number, number], { id: number; channel: number; bytes: number }>(
-      `SELECT id, channel, length(body) AS bytes FROM rows
-       WHERE id >= ? AND channel IN (SELECT id FROM channels WHERE source_id = ?) ORDER BY id`,
-    ),
-    agedRows: db.prepare<
-      [number, number, number],
-      { id: number; channel: number; robot_stamp_ms: number; bytes: number }
-    >(
-      `SELECT id, channel, robot_stamp_ms, length(body) AS bytes FROM rows
-       WHERE id >= ? AND id < ? AND channel IN (SELECT id FROM channels WHERE source_id = ?) ORDER BY id`,
-    ),
-    heldIn: db.prepare<[number, number], { channel: number; rows: number; bytes: number }>(
-      `${perChannel} WHERE id BETWEEN ? AND ? GROUP BY channel`,
-    ),
-    heldBefore: db.prepare<[number], { channel: number; rows: number; bytes: number }>(
-      `${perChannel} WHERE id < ? GROUP BY channel`,
-    ),
-    deleteRange: db.prepare('DELETE FROM rows WHERE id BETWEEN ? AND ?'),
-    deleteBatch: db.prepare('DELETE FROM batches WHERE lane = ? AND first_seq = ?'),
-    insertBatch: db.prepare(
-      `INSERT INTO batches (lane, first_seq, row_count, first_id, last_id, bytes)
-       VALUES (@lane, @firstSeq, @rowCount, @firstId, @lastId, @bytes)`,
-    ),
-    batches: db.prepare<[], BatchRecord>(
-      `SELECT lane, first_seq AS firstSeq, row_count AS rowCount, first_id AS firstId, last_id AS lastId, bytes
-       FROM batches ORDER BY lane, first_seq`,
-    ),
-    lanes: db.prepare<[], { lane: Lane; last_seq: number }>('SELECT lane, last_seq FROM lanes'),
-    setLastSeq: db.prepare('UPDATE lanes SET last_seq = ? WHERE lane = ?'),
-    schema: db.prepare<[string], SchemaRow>('SELECT hash, type, text FROM schemas WHERE hash = ?'),
-    drops: db.prepare<[], DropCount>('SELECT source, reason, rows, bytes FROM drops ORDER BY source, reason'),
-    countDrop: db.prepare(
-      `INSERT INTO drops (source, reason, rows, bytes) VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET rows = rows + excluded.rows, bytes = bytes + excluded.bytes`,
-    ),
-    setId: db.prepare(`UPDATE meta SET value = ? WHERE key = 'id'`),
-  };
 }

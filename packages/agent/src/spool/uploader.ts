@@ -1,8 +1,8 @@
 import type { Batch } from '@drover/shared/link/batch';
 import type { Lane } from '@drover/shared/link/fields';
 import type { Logger } from 'pino';
+import type { BatchRecord } from './rows.js';
 import type { BatchOutlet, Spool } from './spool.js';
-import type { BatchRecord } from './store.js';
 
 /** A lane has at most this many batches, and about this many bytes, that the cloud has not acknowledged. */
 const WINDOW_BATCHES = 4;

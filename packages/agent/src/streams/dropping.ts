@@ -1,5 +1,5 @@
+import type { DropCount } from '../spool/rows.js';
 import { type DropReason, DropReason as Reason } from '../spool/rows.js';
-import type { DropCount } from '../spool/store.js';
 
 /** For so long a drop is worth a word; a stream slower than its counters are read would else say it by turns. */
 export const DROPPING_MS = 60_000;

@@ -1,5 +1,5 @@
 import { STREAM_REPORTS_MAX, type StreamReport, type StreamStatus } from '@drover/shared/link/stream-status';
-import type { DropCount } from '../spool/store.js';
+import type { DropCount } from '../spool/rows.js';
 import { Dropping } from './dropping.js';
 import { RateMeter } from './rate-meter.js';
 import { stateOf, type TapView } from './stream-state.js';

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import type { StreamStatus } from '@drover/shared/api/streams';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { TestAgent } from './support/agent.js';
+import { TestCloud } from './support/cloud.js';
+import { COUNTER, counterGoesOn, counterStopped, counterValues, tally } from './support/counter.js';
+import { describeDisk, SmallDisk } from './support/small-disk.js';
+import { addStream, untilStatus } from './support/streams.js';
+
+const TRIGGER = { interface: 'service', name: '/reset_odometry', type: 'std_srvs/srv/Trigger', payload: {} };
+
+describeDisk('a robot whose disk takes no writes', () => {
+  let cloud: TestCloud;
+  let disk: SmallDisk;
+  let agent: TestAgent;
+
+  beforeEach(async () => {
+    disk = new SmallDisk(64);
+    cloud = await TestCloud.start();
+    const token = await cloud.register('rover-1');
+    agent = await TestAgent.start({
+      url: cloud.url,
+      token,
+      dataDir: join(disk.path, 'agent'),
+      supervised: true,
+      env: { DROVER_SPOOL_MEMORY_MB: '1' },
+    });
+    await cloud.online('rover-1');
+    await addStream(cloud, COUNTER.source, COUNTER.type, COUNTER.hz);
+    await counterGoesOn(cloud);
+  });
+
+  afterEach(async () => {
+    disk?.free();
+    expect(await agent?.stop()).toBe(0);
+    expect(await cloud?.stop()).toBe(0);
+    disk?.unmount();
+  });
+
+  it('because it is full: commands are refused with words, samples wait, and all goes on by itself once there is room', async () => {
+    const since = agent.process.lines.length;
+    disk.fill();
+    const refused = await cloud.run('rover-1', TRIGGER);
+    expect(refused).toMatchObject({ state: 'error', error_code: 'robot_storage_failed' });
+    expect(refused.error_message).toMatch(/disk.*full/);
+    await agent.process.line((line) => /spool can not be written/.test(line.msg), since);
+    expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ error_code: 'robot_storage_failed' });
+    disk.free();
+    await counterGoesOn(cloud, 50);
+    expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
+    await counterStopped(cloud);
+    const values = tally(await counterValues(cloud));
+    expect(values).toMatchObject({ twice: 0, missing: 0 });
+    const said = agent.process.lines.slice(since).filter(({ level }) => Number(level) >= 40);
+    console.log(
+      'robot full',
+      values,
+      said.map(({ msg }) => msg),
+    );
+    // Two lines a command that is refused, one for the data; none a sample, and none of a supervisor.
+    expect(said.length).toBeLessThanOrEqual(8);
+    expect(agent.process.text()).not.toContain('"part":"supervisor"');
+  });
+
+  it('for so long that memory is at its bound: what is dropped is counted, to the sample', async () => {
+    await addStream(cloud, '/scan', 'sensor_msgs/msg/LaserScan', 10);
+    await addStream(cloud, '/odom', 'nav_msgs/msg/Odometry', 20);
+    await addStream(cloud, '/imu', 'sensor_msgs/msg/Imu', 50);
+    await untilStatus(cloud, '/imu', ({ state }) => state === 'receiving');
+    disk.fill();
+    const dropped = (status: StreamStatus) => status.drops.find(({ reason }) => reason === 'disk_refused')?.rows ?? 0;
+    await untilStatus(cloud, '/counter', (status) => dropped(status) > 50, 60_000);
+    disk.free();
+    await counterGoesOn(cloud, 50);
+    await counterStopped(cloud);
+    const values = tally(await counterValues(cloud));
+    expect(values.twice).toBe(0);
+    // Told every 5 s.
+    const status = await untilStatus(cloud, '/counter', (told) => dropped(told) === values.missing);
+    expect(values.missing).toBeGreaterThan(50);
+    console.log('robot full for long', values, status.drops);
+  });
+
+  it('at its start: waits with words instead of crashing again and again, and starts by itself once there is room', async () => {
+    // A clean stop leaves no write-ahead log behind, into whose room the next agent could still write.
+    expect(await agent.process.stop()).toBe(0);
+    disk.fill();
+    await agent.restart();
+    const line = await agent.process.line(({ msg }) => /takes no writes/.test(msg));
+    expect(line.msg).toMatch(/disk is full: make room/);
+    disk.free();
+    await cloud.online('rover-1');
+    expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
+    expect(agent.process.text()).not.toContain('"part":"supervisor"');
+  });
+
+  it('because it is read-only at its start: the same, and it can be stopped meanwhile', async () => {
+    expect(await agent.process.stop()).toBe(0);
+    disk.setReadOnly(true);
+    await agent.restart();
+    const line = await agent.process.line(({ msg }) => /takes no writes/.test(msg));
+    expect(line.msg).toMatch(/read-only: remount it/);
+    expect(await agent.process.stop()).toBe(0);
+    await agent.restart();
+    await agent.process.line(({ msg }) => /takes no writes/.test(msg));
+    disk.setReadOnly(false);
+    await cloud.online('rover-1');
+    expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
+  });
+});

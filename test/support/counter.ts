@@ -1,0 +1,43 @@
+import type { TestCloud } from './cloud.js';
+
+export const COUNTER = { source: '/counter', type: 'std_msgs/msg/Int64', hz: 100 };
+
+/** The values of the simulated robot's /counter that the cloud has, in their own order. */
+export async function counterValues(cloud: TestCloud, robotId = 'rover-1'): Promise<number[]> {
+  const values: number[] = [];
+  for (let offset = 0; ; offset += 1000) {
+    const path = `/robots/${robotId}/data?source=/counter&limit=1000&offset=${offset}`;
+    const page = await cloud.get<{ payload: { data: number } }[]>(path);
+    values.push(...page.map((point) => point.payload.data));
+    if (page.length < 1000) return values.sort((a, b) => a - b);
+  }
+}
+
+/** How many values there are, how many are there twice, and how many are missing between the first and the last. */
+export function tally(values: readonly number[]): { values: number; twice: number; missing: number } {
+  const distinct = new Set(values).size;
+  const span = values.length === 0 ? 0 : Math.max(...values) - Math.min(...values) + 1;
+  return { values: values.length, twice: values.length - distinct, missing: span - distinct };
+}
+
+/** Resolves once `more` values beyond those there now are stored. */
+export async function counterGoesOn(cloud: TestCloud, more = 50, robotId = 'rover-1'): Promise<void> {
+  type Streams = { source: string; num_recordings: number }[];
+  const count = (streams: Streams) => streams.find(({ source }) => source === '/counter')?.num_recordings ?? 0;
+  const before = count(await cloud.get<Streams>(`/robots/${robotId}/streams`));
+  await cloud.until<Streams>(`/robots/${robotId}/streams`, (streams) => count(streams) >= before + more);
+}
+
+/** The robot sends what it has within this time, unless it is kept from it. */
+const QUIET_MS = 2_000;
+
+/** Disables the stream and waits until nothing of it comes any more: paging would race with new values. */
+export async function counterStopped(cloud: TestCloud, robotId = 'rover-1'): Promise<void> {
+  await cloud.call('PATCH', `/robots/${robotId}/%2Fcounter`, { enabled: false, hz: 100 });
+  let last = { count: -1, sinceMs: 0 };
+  await cloud.until<{ source: string; num_recordings: number }[]>(`/robots/${robotId}/streams`, (streams) => {
+    const count = streams.find(({ source }) => source === '/counter')?.num_recordings ?? 0;
+    if (count !== last.count) last = { count, sinceMs: performance.now() };
+    return performance.now() - last.sinceMs > QUIET_MS;
+  });
+}
