@@ -7,14 +7,16 @@ import { Running } from './process.js';
 export class TestAgent {
   readonly #env: Record<string, string>;
   readonly #program: 'agent' | 'supervised agent';
+  readonly #within: readonly string[];
   readonly dataDir: string;
   process: Running;
 
-  private constructor(dataDir: string, env: Record<string, string>, supervised: boolean) {
+  private constructor(dataDir: string, env: Record<string, string>, supervised: boolean, within: readonly string[]) {
     this.dataDir = dataDir;
+    this.#within = within;
     this.#program = supervised ? 'supervised agent' : 'agent';
     this.#env = { DROVER_DATA_DIR: dataDir, DROVER_CONFIG: '', ...env };
-    this.process = new Running(this.#program, [], this.#env);
+    this.process = this.#run();
   }
 
   /** Starts an agent on the simulated graph, unless `env` says otherwise. */
@@ -26,11 +28,17 @@ export class TestAgent {
     supervised?: boolean;
     /** A folder of its own by default. */
     dataDir?: string;
+    /** A command that runs it in its own place (`ip netns exec …`). */
+    within?: readonly string[];
   }): Promise<TestAgent> {
-    const { url, token, env, supervised = false } = options;
+    const { url, token, env, supervised = false, within = [] } = options;
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-agent-')));
     const settings = { DROVER_URL: url, DROVER_TOKEN: token, DROVER_ROS: 'simulated', ...env };
-    return new TestAgent(dataDir, settings, supervised);
+    return new TestAgent(dataDir, settings, supervised, within);
+  }
+
+  #run(): Running {
+    return new Running(this.#program, [], this.#env, undefined, this.#within);
   }
 
   /** kill -9, then the same agent again on the same data. */
@@ -42,7 +50,7 @@ export class TestAgent {
   /** The same agent again on the same data, once it has ended. */
   async restart(): Promise<void> {
     await this.process.exited;
-    this.process = new Running(this.#program, [], this.#env);
+    this.process = this.#run();
   }
 
   async stop(): Promise<number | NodeJS.Signals> {

@@ -22,14 +22,18 @@ export class Running {
   readonly exited: Promise<number | NodeJS.Signals>;
   #ended = false;
 
-  /** @param program `supervised agent`: the agent under its supervisor, which is then the process that is signalled. */
+  /**
+   * @param program `supervised agent`: the agent under its supervisor, which is then the process that is signalled.
+   * @param within a command that runs the program in its own place (`ip netns exec …`)
+   */
   constructor(
     program: 'cloud' | 'agent' | 'supervised agent',
     args: string[],
     env: Record<string, string>,
     cwd?: string,
+    within: readonly string[] = [],
   ) {
-    const [command, ...first] = commandOf(program);
+    const [command = '', ...first] = [...within, ...commandOf(program)];
     this.#child = spawn(command, [...first, ...args], {
       env: { ...inherited(), ...env },
       cwd: cwd ?? checkout,
