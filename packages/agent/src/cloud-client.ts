@@ -45,7 +45,7 @@ export class CloudClient implements LinkClient {
       link_version: LINK_VERSION,
       agent_version: RELEASE_DATE,
       robot_now_ms: wallNow(),
-      inbox: { id: inbox.id, last_seq: inbox.lastSeq() },
+      inbox: inbox.said(),
       spool: { id: spool.id, last_seq: { ...spool.lastSeq } },
       ros: { graph: graph.kind, distro: graph.distro },
       desired_revision: desired.revision,
@@ -53,11 +53,16 @@ export class CloudClient implements LinkClient {
   }
 
   opened(uplink: Uplink, welcome: Welcome): string | null {
-    const { spool, uploader, commands, desired, reporter, linkReporter } = this.#parts;
+    const { inbox, spool, uploader, commands, desired, reporter, linkReporter } = this.#parts;
     this.#uplink = uplink;
     // Both before anything is sent: nothing of another robot's may reach this one's account.
     const inboxIsOurs = this.#claimInbox(welcome.robot_id);
     const spoolClaim = spool.claim(welcome.robot_id, welcome.acked);
+    if (inboxIsOurs && welcome.inbox === 'stale') {
+      commands.dropWaiting();
+      inbox.renew();
+      return 'the inbox was an old copy and is new now';
+    }
     if (!inboxIsOurs || spoolClaim === 'changed') return "this robot's files are new";
     desired.opened(uplink, welcome.robot_id);
     commands.opened(uplink);

@@ -28,10 +28,14 @@ export class Ear {
     this.#wake();
   }
 
+  /** As it is in the inbox: without the version that it was sent with. */
   async outcome(uuid: string): Promise<CommandOutcome> {
     for (;;) {
-      const outcome = this.heard.find((message) => message.kind === 'command_outcome' && message.uuid === uuid);
-      if (outcome) return outcome as CommandOutcome;
+      for (const message of this.heard) {
+        if (message.kind !== 'command_outcome' || message.uuid !== uuid) continue;
+        const { inbox_version: _, ...outcome } = message;
+        return outcome;
+      }
       await this.changed();
     }
   }

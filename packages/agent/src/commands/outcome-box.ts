@@ -168,6 +168,6 @@ export class OutcomeBox {
     if (!this.#uplink || this.#heldBack.has(outcome.uuid)) return;
     this.#inFlight.add(outcome.uuid);
     // Under the command's key: feedback that still waits to be sent is not sent after the outcome.
-    this.#uplink.send(outcome, outcome.uuid);
+    this.#uplink.send({ ...outcome, inbox_version: this.#inbox.version }, outcome.uuid);
   }
 }

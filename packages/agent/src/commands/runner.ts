@@ -54,7 +54,7 @@ export class CommandRunner {
   readonly #queues: JobQueues<Job>;
   readonly #intake: Intake;
   readonly #running = new Set<Promise<void>>();
-  /** Found waiting on disk at the start; not run before the cloud's clock is known. */
+  /** Found waiting on disk at the start; not run before the cloud's clock is known, and that the inbox is no old copy. */
   #recovered: TakenCommand[] = [];
   #uplink: Uplink | null = null;
   #stopped = false;
@@ -103,6 +103,17 @@ export class CommandRunner {
     }
     this.#jobs.clear();
     this.#outcomes.forget();
+  }
+
+  /** The inbox is a copy: another may have run what waits in it, so that is not run here. What runs goes on. */
+  dropWaiting(): void {
+    this.#recovered = [];
+    for (const job of this.#jobs.values()) {
+      if (job.state !== 'waiting') continue;
+      this.#queues.remove(job);
+      job.state = 'done';
+      this.#jobs.delete(job.uuid);
+    }
   }
 
   opened(uplink: Uplink): void {
@@ -166,7 +177,7 @@ export class CommandRunner {
   #answerKnown(uuid: string): boolean {
     const job = this.#jobs.get(uuid);
     if (job) {
-      this.#sendTaken(job);
+      this.#sayTaken(job.uuid, job.seq);
       return true;
     }
     const unstored = this.#outcomes.unstored(uuid);
@@ -177,7 +188,7 @@ export class CommandRunner {
     try {
       const entry = this.#options.inbox.find(uuid);
       if (entry?.state === 'done') this.#outcomes.resend(entry.outcome);
-      else if (entry) this.#uplink?.send({ kind: 'command_taken', uuid, seq: entry.seq });
+      else if (entry) this.#sayTaken(uuid, entry.seq);
       return entry !== null;
     } catch (error) {
       // It may be one that has run. Silence lets the cloud end it; anything said could be wrong.
@@ -194,7 +205,7 @@ export class CommandRunner {
 
   #taken(job: Job): void {
     this.#log.info({ command: job.uuid, interface: job.kind, name: job.name, type: job.command.type }, 'command taken');
-    this.#sendTaken(job);
+    this.#sayTaken(job.uuid, job.seq);
     this.#enqueue(job);
   }
 
@@ -264,7 +275,11 @@ export class CommandRunner {
       return null;
     }
     try {
-      if (!job.isRunningOnDisk) this.#options.inbox.start(job.uuid, job.goalIdHex, this.#options.wallNow());
+      if (!job.isRunningOnDisk) {
+        this.#options.inbox.start(job.uuid, job.goalIdHex, this.#options.wallNow());
+        // Once more: a copy of the inbox in which it still waits is an old one from here on, and the cloud knows it.
+        this.#sayTaken(job.uuid, job.seq);
+      }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#end(job, failed('robot_storage_failed', `the robot's disk refused it: ${reason}`));
@@ -330,8 +345,8 @@ export class CommandRunner {
     this.#outcomes.add(outcomeMessage(job.uuid, ending, this.#options.wallNow()), { waitsOnDisk });
   }
 
-  #sendTaken(job: Job): void {
-    this.#uplink?.send({ kind: 'command_taken', uuid: job.uuid, seq: job.seq });
+  #sayTaken(uuid: string, seq: number): void {
+    this.#uplink?.send({ kind: 'command_taken', uuid, seq, inbox_version: this.#options.inbox.version });
   }
 
   /** Whether the deadline may have passed: in doubt it has, since a late command is worse than a refused one. */

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Logger } from 'pino';
 import { fsyncDirectory } from './durable-file.js';
+import { type FoundFile, findFile } from './file-marks.js';
 
 /**
  * A SQLite file of the agent with an identity: an id made with it, so that the cloud can tell a file from its successor.
@@ -11,8 +12,13 @@ import { fsyncDirectory } from './durable-file.js';
  */
 export interface StoreFile {
   readonly db: Database.Database;
-  /** Made with the file. */
+  readonly path: string;
+  /** Made with the file; as it was when the file was opened. */
   readonly id: string;
+  /** As it was before it was opened; null where it was made now. */
+  readonly found: FoundFile | null;
+  /** Gives it a new identity: to the cloud it is another file then. */
+  setId(id: string): void;
   /** The robot this file belongs to; null until the cloud has said it. */
   robotId(): string | null;
   setRobotId(robotId: string): void;
@@ -78,7 +84,7 @@ export function isCorrupt(error: unknown): error is Error {
 }
 
 function open(options: StoreFileOptions): StoreFile {
-  const isNew = !existsSync(options.path);
+  const found = findFile(options.path);
   const db = new Database(options.path, { timeout: 2_000 });
   try {
     db.pragma('journal_mode = WAL');
@@ -86,14 +92,17 @@ function open(options: StoreFileOptions): StoreFile {
     db.pragma('journal_size_limit = 4194304');
     migrate(db, options.migrations);
     db.prepare(`INSERT OR IGNORE INTO meta (key, value) VALUES ('id', ?)`).run(options.newId());
-    if (isNew) fsyncDirectory(dirname(options.path));
+    if (found === null) fsyncDirectory(dirname(options.path));
     const read = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck();
     const write = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
     const id = read.get('id');
     if (!id) throw new Database.SqliteError('the file has no id', 'DROVER_FOREIGN');
     return {
       db,
+      path: options.path,
+      found,
       id,
+      setId: (newId) => void write.run('id', newId),
       robotId: () => read.get('robot_id') ?? null,
       setRobotId: (robotId) => void write.run('robot_id', robotId),
     };

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openStoreFile, setAside } from '../disk/store-file.js';
 import { executed, freshUuid, silent, tempDataDir, topicCommand } from './fixture.js';
-import { checkInboxFile, INBOX_MIGRATIONS, Inbox } from './inbox.js';
+import { checkInboxFile, Inbox } from './inbox.js';
+import { INBOX_MIGRATIONS } from './inbox-tables.js';
 import { openInbox } from './open.js';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -130,6 +131,7 @@ describe('the inbox', () => {
     const file = { ...common, path: join(dir, 'inbox.db'), migrations: INBOX_MIGRATIONS };
     let refuses = false;
     const inbox = new Inbox({
+      ...common,
       open: () => {
         if (refuses) throw new RangeError('no space');
         return openStoreFile(file, checkInboxFile);

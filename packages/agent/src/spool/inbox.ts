@@ -1,36 +1,9 @@
 import { type AgentErrorCode, type Command, type CommandOutcome, command } from '@drover/shared/link/command';
+import type { Hello } from '@drover/shared/link/hello';
 import type { Database } from 'better-sqlite3';
+import type { Logger } from 'pino';
 import { isCorrupt, type StoreFile } from '../disk/store-file.js';
-
-/** Schema versions of inbox.db, append-only. */
-export const INBOX_MIGRATIONS = [
-  `
-  CREATE TABLE commands (
-    -- AUTOINCREMENT: a number is never given twice, even after the row was pruned.
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    uuid TEXT NOT NULL UNIQUE,
-    state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'done')),
-    -- The command as JSON; NULL once done.
-    body TEXT,
-    -- Hex; stored before the goal is sent, so that it can be found again after a restart.
-    goal_id TEXT,
-    taken_at_ms REAL NOT NULL,
-    -- The command_outcome as JSON; NULL until done.
-    outcome TEXT,
-    finished_at_ms REAL,
-    -- 1 once the cloud has acknowledged the outcome.
-    delivered INTEGER NOT NULL DEFAULT 0
-  ) STRICT;
-  -- What is still to be told, and what is still to be run: small whatever the table holds.
-  CREATE INDEX commands_open ON commands (seq) WHERE delivered = 0;
-  `,
-  `
-  -- What a goal that outlives the agent needs to be followed as before: when its time began (wall clock), and whether it
-  -- is to be cancelled.
-  ALTER TABLE commands ADD COLUMN started_at_ms REAL;
-  ALTER TABLE commands ADD COLUMN cancel_asked INTEGER NOT NULL DEFAULT 0;
-  `,
-] as const;
+import { Lineage } from './lineage.js';
 
 /** Delivered commands are kept this long, as evidence and to answer a cloud that was restored from a backup. */
 const KEEP_DELIVERED_MS = 30 * 24 * 3600 * 1000;
@@ -80,6 +53,7 @@ export function checkInboxFile(file: StoreFile): StoreFile {
   sql.lastSeq.get();
   sql.inState.all('running');
   sql.inState.all('waiting');
+  file.db.exec('SELECT count(*) FROM head; SELECT count(*) FROM tenures');
   return file;
 }
 
@@ -87,28 +61,64 @@ export interface InboxOptions {
   /** Opens the file; called again after it was set aside. */
   readonly open: () => StoreFile;
   readonly setAside: (why: string, detail: string) => void;
+  readonly newId: () => string;
+  /** Wall clock. */
+  readonly now: () => number;
+  readonly log: Logger;
 }
 
 /**
  * The commands this robot has accepted, and how they ended. A command is here, on disk, before it has any effect; a uuid
  * seen before is never taken again. Every method is one durable transaction and throws SQLite's error where the disk
  * refuses, having changed nothing. A file that turns out corrupt, or another robot's, is set aside and a new one begun
- * under a new id; the cloud sends nothing again that it once wrote for the old one.
+ * under a new id; the cloud sends nothing again that it once wrote for the old one. A copy of an inbox gets a new id as
+ * well, but keeps what it knows: nothing that waits in it is run, and how commands ended is told as before.
  */
 export class Inbox {
   readonly #options: InboxOptions;
   #file: StoreFile;
   #sql: ReturnType<typeof prepare>;
+  #lineage: Lineage;
   #onIdentityChange: (() => void) | null = null;
 
   constructor(options: InboxOptions) {
     this.#options = options;
     this.#file = options.open();
     this.#sql = prepare(this.#file.db);
+    this.#lineage = this.#begin();
   }
 
   get id(): string {
-    return this.#file.id;
+    return this.#lineage.id;
+  }
+
+  /** Of the last write that is on disk. */
+  get version(): number {
+    return this.#lineage.version;
+  }
+
+  /** What the first message of a session says of this inbox. */
+  said(): Hello['inbox'] {
+    const robotId = this.#guard(() => this.#file.robotId());
+    const { id } = this;
+    return {
+      id,
+      last_seq: this.lastSeq(),
+      ...(robotId !== null && { robot_id: robotId }),
+      lineage: this.#lineage.said(),
+    };
+  }
+
+  /**
+   * The cloud has heard of a state of this inbox that the file knows nothing of: it is an old copy. It gets a new id, and
+   * what waits in it is struck out; what runs goes on. Never throws: what the disk refuses is written with its next write.
+   */
+  renew(): void {
+    try {
+      this.#guard(() => this.#lineage.renew());
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'the new id of the inbox can not be stored yet');
+    }
   }
 
   /** Called when a corrupt file was replaced: the session that said the old id must be opened anew. */
@@ -125,7 +135,7 @@ export class Inbox {
     const owner = this.#file.robotId();
     if (owner === robotId) return 'ours';
     if (owner === null) {
-      this.#file.setRobotId(robotId);
+      this.#transaction(() => this.#file.setRobotId(robotId));
       return 'ours';
     }
     // The new one is claimed by the session that is opened anew.
@@ -195,12 +205,14 @@ export class Inbox {
   /** The outcomes are the caller's to finish(): a full disk must not keep the agent from starting. */
   recover(nowMs: number): Recovered {
     const found: Recovered = { waiting: [], goals: [], ended: [], unreadable: [] };
+    // Known to be a copy, and not struck out yet: only goals, which are followed and never sent.
+    const isCopy = this.#lineage.isNewIdPending;
     for (const row of this.#sql.inState.all('running')) {
       const goal = runningGoal(row);
       if (goal) found.goals.push(goal);
-      else found.ended.push(failed(row.uuid, 'outcome_unknown', RESTARTED, nowMs));
+      else if (!isCopy) found.ended.push(failed(row.uuid, 'outcome_unknown', RESTARTED, nowMs));
     }
-    for (const row of this.#sql.inState.all('waiting')) {
+    for (const row of isCopy ? [] : this.#sql.inState.all('waiting')) {
       const stored = command.safeParse(parseJson(row.body));
       if (stored.success) found.waiting.push({ seq: row.seq, command: stored.data });
       else found.unreadable.push(failed(row.uuid, 'internal_error', UNREADABLE, nowMs));
@@ -210,15 +222,21 @@ export class Inbox {
 
   /** Removes what was delivered long ago. Undelivered outcomes stay however old: a clock set right must not lose them. */
   prune(nowMs: number): number {
-    return this.#sql.prune.run(nowMs - KEEP_DELIVERED_MS).changes;
+    return this.#transaction(() => this.#sql.prune.run(nowMs - KEEP_DELIVERED_MS).changes);
   }
 
   close(): void {
+    try {
+      // SQLite writes the file once more as it closes it: the last write that it holds must be as young.
+      if (this.#file.db.open) this.#lineage.write(() => {});
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'the inbox refuses its last write');
+    }
     this.#file.db.close();
   }
 
   #transaction<T>(action: () => T): T {
-    return this.#guard(() => this.#file.db.transaction(action)());
+    return this.#guard(() => this.#lineage.write(action));
   }
 
   #guard<T>(action: () => T): T {
@@ -250,10 +268,43 @@ export class Inbox {
   #open(): void {
     this.#file = this.#options.open();
     this.#sql = prepare(this.#file.db);
+    this.#lineage = this.#begin();
+  }
+
+  #begin(): Lineage {
+    const { newId, now, log } = this.#options;
+    const lineage = new Lineage(this.#file, { newId, now, onNewId: (isUntouched) => this.#strikeOut(isUntouched) });
+    if (lineage.copied !== null) log.error({ file: this.#file.path, why: lineage.copied }, 'the inbox is a copy');
+    try {
+      lineage.begin();
+    } catch (error) {
+      // A full disk must not keep the agent from starting.
+      log.error({ err: error }, 'the inbox can not be written');
+    }
+    return lineage;
+  }
+
+  /**
+   * Ends what a copy must not run. Kept, so that it is never taken again, and not told: the cloud ends it as unknown by
+   * itself, but lets a true outcome take its place, which the file that this is a copy of may still tell.
+   */
+  #strikeOut(isUntouched: boolean): void {
+    const atMs = this.#options.now();
+    const { inState, finish, delivered } = this.#sql;
+    // Goals are followed, not sent. What runs here since the file was opened goes on.
+    const ran = isUntouched ? inState.all('running').filter((row) => runningGoal(row) === null) : [];
+    const rows = [...inState.all('waiting'), ...ran];
+    for (const { uuid } of rows) {
+      finish.run(JSON.stringify(failed(uuid, 'outcome_unknown', COPIED, atMs)), atMs, uuid);
+      delivered.run(uuid);
+    }
+    const message = 'the inbox is a copy: it gets a new id, and what waits in it is not run';
+    this.#options.log.warn({ commands: rows.map(({ uuid }) => uuid) }, message);
   }
 }
 
 const RESTARTED = 'the agent was restarted while the command ran; it is not run again';
+const COPIED = 'the inbox is a copy of one in which it waited or ran; it is not run here';
 const UNREADABLE = 'this version of the agent can not read the stored command; it was not run';
 
 function failed(uuid: string, code: AgentErrorCode, message: string, nowMs: number): CommandOutcome {
@@ -277,6 +328,7 @@ function parseJson(text: string | null): unknown {
   }
 }
 
+/** A command that has not ended. */
 interface OpenRow {
   seq: number;
   uuid: string;

@@ -2,7 +2,8 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openStoreFile, type StoreFileOptions, setAside } from '../disk/store-file.js';
-import { checkInboxFile, INBOX_MIGRATIONS, Inbox } from './inbox.js';
+import { checkInboxFile, Inbox } from './inbox.js';
+import { INBOX_MIGRATIONS } from './inbox-tables.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
 import { Spool } from './spool.js';
 import { SpoolStore } from './store.js';
@@ -54,6 +55,9 @@ export function openInbox(options: OpenOptions): Inbox {
     log: options.log.child({ part: 'inbox' }),
   };
   return new Inbox({
+    newId: options.newId,
+    now: options.now,
+    log: file.log,
     open: () => openStoreFile(file, checkInboxFile),
     setAside: (why, detail) => setAside(file, why, detail),
   });

@@ -153,8 +153,8 @@ describe('commands in the store', () => {
       feedback: null,
       finished_robot_ms: nowMs,
     } as const;
-    await commands.ended(robot, outcome, nowMs);
-    await commands.ended(robot, { ...outcome, state: 'executed', error_code: null }, nowMs);
+    await commands.ended(robot, { id: INBOX }, outcome, nowMs);
+    await commands.ended(robot, { id: INBOX }, { ...outcome, state: 'executed', error_code: null }, nowMs);
     expect(await findCommand(store.db, 1, uuid)).toMatchObject({
       error_code: 'outcome_unknown',
       message: 'found half-run after a restart',
@@ -168,7 +168,12 @@ describe('commands in the store', () => {
       liveInbox = INBOX;
       const uuid = await post();
       const end = { kind: 'command_outcome', uuid, state: 'error', error_code: code, message: null } as const;
-      await commands.ended(robot, { ...end, result: null, feedback: null, finished_robot_ms: nowMs }, nowMs);
+      await commands.ended(
+        robot,
+        { id: INBOX },
+        { ...end, result: null, feedback: null, finished_robot_ms: nowMs },
+        nowMs,
+      );
       expect(await findCommand(store.db, 1, uuid)).toMatchObject({ error_code: code, sent_at_ms: null });
     },
   );
@@ -179,6 +184,7 @@ describe('commands in the store', () => {
     const end = { kind: 'command_outcome', uuid, state: 'executed', error_code: null, message: null } as const;
     await commands.ended(
       { ...robot, key: robot.key + 1 },
+      { id: INBOX },
       { ...end, result: null, feedback: null, finished_robot_ms: 1 },
       1,
     );
@@ -199,7 +205,7 @@ describe('commands in the store', () => {
     await store.close();
     store = openStore({ dataDir, nowMs });
     commands = commandsOf(store);
-    await commands.inboxSeen(robot, { id: uuidv7(), lastSeq: 0 });
+    await commands.inboxSeen(robot, { id: uuidv7(), last_seq: 0 });
     expect(await endOf(uuid)).toEqual({ state: 'error', error_code: 'outcome_unknown' });
   });
 
@@ -232,7 +238,7 @@ describe('commands in the store', () => {
     const robots = new Robots({ store, bus: new InProcessBus(), now: () => nowMs });
     const comes = async (lastSeq: number) => {
       await robots.sessionStarted(robot.key, '2026-11-21');
-      await commands.inboxSeen(robot, { id: INBOX, lastSeq });
+      await commands.inboxSeen(robot, { id: INBOX, last_seq: lastSeq });
     };
     const changes = () =>
       store.exclusive((raw) => raw.prepare<[], number>('select total_changes()').pluck().get() ?? -1);

@@ -1,9 +1,11 @@
 import type { CommandOutcome, CommandTaken } from '@drover/shared/link/command';
+import type { Hello } from '@drover/shared/link/hello';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { Bus } from '../bus/bus.js';
 import type { Db, Store } from '../db/store.js';
 import { type RobotRef, robotNotFound } from '../robots/robots.js';
+import { findInbox, type InboxRef, noteInbox, raiseInbox, standing } from './inboxes.js';
 import * as commandStore from './store.js';
 import { cloudEnd } from './store.js';
 
@@ -222,20 +224,31 @@ export class Commands {
   }
 
   /**
-   * A robot's session speaks for this inbox. Commands bound to another can't be answered for by this one, and an inbox
-   * that has counted fewer commands than it once told us of is an old copy: what it holds of the open ones is unknown.
+   * A robot's session speaks for this inbox. Commands bound to another can't be answered for by this one, and what an old
+   * copy holds of the open ones is unknown. Returns `stale` where it is to get none.
    */
-  async inboxSeen(robot: RobotRef, inbox: { id: string; lastSeq: number }): Promise<void> {
+  async inboxSeen(robot: RobotRef, inbox: Hello['inbox']): Promise<'current' | 'stale'> {
+    // Another robot's: the agent comes again with one of its own, and only then is known what became of this one's.
+    if (inbox.robot_id !== undefined && inbox.robot_id !== robot.id) return 'stale';
     const nowMs = this.#now();
-    const ended = await this.#store.db.transaction().execute(async (tx) => {
-      const known = await commandStore.inboxLastSeq(tx, robot.key, inbox.id);
-      const wentBack = inbox.lastSeq < known;
+    const { stands, ended } = await this.#store.db.transaction().execute(async (tx) => {
+      const known = await findInbox(tx, robot.key, inbox.id);
+      const stands = standing(known, inbox);
       const end = cloudEnd('outcome_unknown', 'the robot came back without the inbox that had taken it', nowMs);
-      const count = await commandStore.endLostInboxes(tx, robot.key, { id: inbox.id, wentBack }, end);
-      if (inbox.lastSeq !== known) await commandStore.setInboxLastSeq(tx, robot.key, inbox.id, inbox.lastSeq);
-      return count;
+      const ended = await commandStore.endLostInboxes(
+        tx,
+        robot.key,
+        { id: inbox.id, isStale: stands === 'stale' },
+        end,
+      );
+      // A stale one with a lineage comes again under another id, and the one it is a copy of may come as well.
+      if (stands === 'current' || inbox.lineage === undefined) await noteInbox(tx, robot.key, known, inbox);
+      return { stands, ended };
     });
+    if (stands === 'stale')
+      this.#log.warn({ robot: robot.id, inbox: inbox.id }, 'the robot came with an old copy of its inbox');
     if (ended > 0n) this.#log.warn({ robot: robot.id, commands: Number(ended) }, 'commands lost with their inbox');
+    return stands;
   }
 
   /**
@@ -273,11 +286,10 @@ export class Commands {
   }
 
   /** The robot has it on disk. */
-  async taken(robot: RobotRef, inboxId: string, taken: CommandTaken): Promise<void> {
+  async taken(robot: RobotRef, inbox: InboxRef, taken: CommandTaken): Promise<void> {
     await this.#store.db.transaction().execute(async (tx) => {
       await commandStore.markSent(tx, robot.key, taken.uuid, this.#now());
-      const known = await commandStore.inboxLastSeq(tx, robot.key, inboxId);
-      if (taken.seq > known) await commandStore.setInboxLastSeq(tx, robot.key, inboxId, taken.seq);
+      await raiseInbox(tx, robot.key, inbox, { seq: taken.seq, version: taken.inbox_version });
     });
   }
 
@@ -294,9 +306,17 @@ export class Commands {
     }
   }
 
-  /** How it ended, in the robot's word; the first one counts, a second changes nothing. `finishedMs`: cloud's clock, whole. */
-  async ended(robot: RobotRef, outcome: CommandOutcome, finishedMs: number): Promise<void> {
-    const stored = await commandStore.endByRobot(this.#store.db, robot.key, outcome.uuid, {
+  /**
+   * How it ended, in the robot's word; the first one counts, a second changes nothing. `finishedMs`: cloud's clock, whole.
+   * @param inbox of the session that told it; undefined where that is an old copy, whose outcomes were true all the same.
+   */
+  async ended(
+    robot: RobotRef,
+    inbox: InboxRef | undefined,
+    outcome: CommandOutcome,
+    finishedMs: number,
+  ): Promise<void> {
+    const end: commandStore.End = {
       state: outcome.state,
       error_code: outcome.error_code,
       message: outcome.message,
@@ -304,6 +324,10 @@ export class Commands {
       feedback: outcome.feedback === null || outcome.feedback === undefined ? null : JSON.stringify(outcome.feedback),
       finished_at_ms: Math.min(finishedMs, this.#now()),
       ended_by: 'robot',
+    };
+    const stored = await this.#store.db.transaction().execute(async (tx) => {
+      if (inbox) await raiseInbox(tx, robot.key, inbox, { version: outcome.inbox_version });
+      return await commandStore.endByRobot(tx, robot.key, outcome.uuid, end);
     });
     this.#log.info(
       { robot: robot.id, command: outcome.uuid, state: outcome.state, error_code: outcome.error_code, stored },

@@ -268,11 +268,11 @@ export async function giveUpBound(db: Db, nowMs: number, end: ReturnType<typeof 
   return updated.numUpdatedRows;
 }
 
-/** Ends the robot's open commands that another inbox may hold (or this one, where it went back in time). */
+/** Ends the robot's open commands that another inbox may hold (or this one, where it is an old copy). */
 export async function endLostInboxes(
   db: Db,
   robotKey: number,
-  inbox: { id: string; wentBack: boolean },
+  inbox: { id: string; isStale: boolean },
   end: ReturnType<typeof cloudEnd>,
 ): Promise<bigint> {
   let query = db
@@ -281,24 +281,6 @@ export async function endLostInboxes(
     .where('robot_key', '=', robotKey)
     .where(isOpen)
     .where('inbox_id', 'is not', null);
-  if (!inbox.wentBack) query = query.where('inbox_id', '!=', inbox.id);
+  if (!inbox.isStale) query = query.where('inbox_id', '!=', inbox.id);
   return (await query.executeTakeFirst()).numUpdatedRows;
-}
-
-export async function inboxLastSeq(db: Db, robotKey: number, inboxId: string): Promise<number> {
-  const row = await db
-    .selectFrom('inboxes')
-    .select('last_seq')
-    .where('robot_key', '=', robotKey)
-    .where('inbox_id', '=', inboxId)
-    .executeTakeFirst();
-  return row?.last_seq ?? 0;
-}
-
-export async function setInboxLastSeq(db: Db, robotKey: number, inboxId: string, lastSeq: number): Promise<void> {
-  await db
-    .insertInto('inboxes')
-    .values({ robot_key: robotKey, inbox_id: inboxId, last_seq: lastSeq })
-    .onConflict((conflict) => conflict.columns(['robot_key', 'inbox_id']).doUpdateSet({ last_seq: lastSeq }))
-    .execute();
 }

@@ -50,4 +50,7 @@ export interface InboxesTable {
   inbox_id: string;
   /** The highest number of a command known to be taken into it. */
   last_seq: number;
+  /** The tenure (shared/link/hello.ts) it was last heard in, and its highest version told there; null: never told. */
+  tenure: string | null;
+  version: Generated<number>;
 }

@@ -59,7 +59,7 @@ describe('the gateway, where something fails', () => {
         acked: async () => ({ live: 0, backfill: 0 }),
       },
       commands: {
-        inboxSeen: async () => {},
+        inboxSeen: async () => 'current',
         deliverable: async () => ({ commands: [], cancels: [], more: false }),
         taken: async () => {},
         feedback: async () => {},
@@ -168,7 +168,10 @@ describe('the gateway, where something fails', () => {
 
   it('does not let a session that was replaced while it connected speak for its inbox', async () => {
     const seen: string[] = [];
-    ports.commands.inboxSeen = async (_robot, inbox) => void seen.push(inbox.id);
+    ports.commands.inboxSeen = async (_robot, inbox) => {
+      seen.push(inbox.id);
+      return 'current';
+    };
     let goOn = () => {};
     const started = new Promise<void>((resolve) => {
       ports.robots.sessionStarted = () => {

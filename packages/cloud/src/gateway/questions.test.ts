@@ -38,7 +38,7 @@ async function connect(registry: SessionRegistry, key: number, linkVersion = 2) 
     desired: { forRobot: () => new Promise(() => {}) },
     data: { write: async () => 0, isBusy: false, acked: async () => ({ live: 0, backfill: 0 }) },
     commands: {
-      inboxSeen: async () => {},
+      inboxSeen: async () => 'current',
       deliverable: async () => ({ commands: [], cancels: [], more: false }),
       taken: async () => {},
       feedback: async () => {},

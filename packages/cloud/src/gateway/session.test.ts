@@ -67,7 +67,7 @@ describe('a session', () => {
         acked: async () => ({ live: 0, backfill: 0 }),
       },
       commands: {
-        inboxSeen: async () => {},
+        inboxSeen: async () => 'current',
         deliverable: async (_robot, _inbox, written) => {
           const due = waiting.filter(({ uuid }) => !written.has(uuid));
           return { commands: due.slice(0, 2), cancels: [], more: due.length > 2 };

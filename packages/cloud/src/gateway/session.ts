@@ -10,6 +10,7 @@ import type { StreamStatus } from '@drover/shared/link/stream-status';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
+import type { InboxRef } from '../commands/inboxes.js';
 import { stampsOf } from '../data/stamp.js';
 import { bytesOf } from '../data/writer.js';
 import { NoAnswerError } from '../graph/no-answer.js';
@@ -43,8 +44,8 @@ export interface SessionPorts {
     acked(robotKey: number, spoolId: string): Promise<{ live: number; backfill: number }>;
   };
   commands: {
-    /** Ends what an inbox that is gone, or went back in time, can no longer answer for. */
-    inboxSeen(robot: RobotRef, inbox: { id: string; lastSeq: number }): Promise<void>;
+    /** Ends what an inbox that is gone, or is an old copy, can no longer answer for; `stale`: it may get no commands. */
+    inboxSeen(robot: RobotRef, inbox: Hello['inbox']): Promise<'current' | 'stale'>;
     /**
      * Waiting commands of the robot, now bound to this inbox, without those already `written`, and goals that should be
      * cancelled; in POST order. `more`: there are more commands than are read at once.
@@ -54,10 +55,10 @@ export interface SessionPorts {
       inboxId: string,
       written: ReadonlySet<string>,
     ): Promise<{ commands: DeliverableCommand[]; cancels: string[]; more: boolean }>;
-    taken(robot: RobotRef, inboxId: string, taken: CommandTaken): Promise<void>;
+    taken(robot: RobotRef, inbox: InboxRef, taken: CommandTaken): Promise<void>;
     /** The newest feedback of goals, by uuid. */
     feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void>;
-    ended(robot: RobotRef, outcome: CommandOutcome, finishedMs: number): Promise<void>;
+    ended(robot: RobotRef, inbox: InboxRef | undefined, outcome: CommandOutcome, finishedMs: number): Promise<void>;
   };
   streams: {
     /** What the robot tells of its streams; the newest of each counts. Never throws. */
@@ -111,8 +112,9 @@ export class RobotSession {
   readonly #cancelled = new Set<string>();
   readonly #questions: OpenQuestions;
   #state: 'greeting' | 'admitted' | 'open' | 'ended' = 'greeting';
-  #inboxId: string | undefined;
   #spoolId = '';
+  /** Undefined until it is known, and where it is an old copy whose agent will come again. */
+  #inbox: InboxRef | undefined;
   #linkVersion = 0;
   #desiredRevision = -1;
   #desiredLoop = new Coalesced(() => this.#sendDesired());
@@ -140,9 +142,9 @@ export class RobotSession {
     ).unref();
   }
 
-  /** The inbox this session speaks for; undefined before hello. */
+  /** The inbox that commands may be bound to. */
   get inboxId(): string | undefined {
-    return this.#inboxId;
+    return this.#inbox?.id;
   }
 
   tick(nowMs: number): void {
@@ -246,7 +248,6 @@ export class RobotSession {
       );
     }
     this.#state = 'admitted';
-    this.#inboxId = hello.inbox.id;
     this.#spoolId = hello.spool.id;
     this.#linkVersion = hello.link_version;
     this.#clockOffsetMs = this.#ports.now() - hello.robot_now_ms;
@@ -255,7 +256,10 @@ export class RobotSession {
     await this.#ports.robots.sessionStarted(this.robot.key, hello.agent_version);
     // Replaced meanwhile: to say now which inbox there is would end the commands that the newer session has.
     if (this.#hasEnded()) return;
-    await this.#ports.commands.inboxSeen(this.robot, { id: hello.inbox.id, lastSeq: hello.inbox.last_seq });
+    const { id, lineage } = hello.inbox;
+    const stands = await this.#ports.commands.inboxSeen(this.robot, hello.inbox);
+    // An agent that tells no lineage knows no better inbox to come again with.
+    if (stands === 'current' || lineage === undefined) this.#inbox = { id, tenure: lineage?.id };
     const acked = await this.#ports.data.acked(this.robot.key, hello.spool.id);
     if (this.#hasEnded()) return;
     this.#connection.send({
@@ -264,6 +268,7 @@ export class RobotSession {
       robot_id: this.robot.id,
       cloud_now_ms: this.#ports.now(),
       acked,
+      inbox: stands,
     });
     this.#state = 'open';
     this.#log.info(
@@ -284,8 +289,9 @@ export class RobotSession {
 
   async #deliver(): Promise<void> {
     for (let more = true; more; ) {
-      if (this.#hasEnded() || this.#inboxId === undefined || this.#holdsBack()) return;
-      const due = await this.#ports.commands.deliverable(this.robot, this.#inboxId, this.#written);
+      const { inboxId } = this;
+      if (this.#hasEnded() || inboxId === undefined || this.#holdsBack()) return;
+      const due = await this.#ports.commands.deliverable(this.robot, inboxId, this.#written);
       for (const command of due.commands) {
         this.#written.add(command.uuid);
         this.#connection.send({ kind: 'command', ...command, life_ms: command.deadline_cloud_ms - this.#ports.now() });
@@ -317,7 +323,7 @@ export class RobotSession {
   }
 
   async #taken(taken: CommandTaken): Promise<void> {
-    if (this.#inboxId !== undefined) await this.#ports.commands.taken(this.robot, this.#inboxId, taken);
+    if (this.#inbox !== undefined) await this.#ports.commands.taken(this.robot, this.#inbox, taken);
   }
 
   /** Newest wins while a write is under way: a fast action costs what our disk gives, and nothing piles up. */
@@ -336,7 +342,7 @@ export class RobotSession {
 
   async #outcome(outcome: CommandOutcome): Promise<void> {
     const { stampMs } = stampsOf(outcome.finished_robot_ms, this.#clockOffsetMs, this.#ports.now());
-    await this.#ports.commands.ended(this.robot, outcome, stampMs);
+    await this.#ports.commands.ended(this.robot, this.#inbox, outcome, stampMs);
     this.#written.delete(outcome.uuid);
     this.#cancelled.delete(outcome.uuid);
     this.#connection.send({ kind: 'outcome_ack', uuid: outcome.uuid });

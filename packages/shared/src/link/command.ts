@@ -29,8 +29,19 @@ export const command = z.object({
 });
 export type Command = z.infer<typeof command>;
 
-/** Up: the command is on the agent's disk. `seq` is its number in that inbox. */
-export const commandTaken = z.object({ kind: z.literal('command_taken'), uuid, seq: sequence });
+/** The version of the inbox's file when this was said: it is no lower in any state of the file that came after. */
+const inboxVersion = sequence.optional();
+
+/**
+ * Up: the command is on the agent's disk. `seq` is its number in that inbox. Said again when one that waited is started,
+ * for the version: a copy of the inbox in which it still waits is an old one from then on.
+ */
+export const commandTaken = z.object({
+  kind: z.literal('command_taken'),
+  uuid,
+  seq: sequence,
+  inbox_version: inboxVersion,
+});
 export type CommandTaken = z.infer<typeof commandTaken>;
 
 /** Down: stop it if it waits or is a goal; an outcome follows as for every command. */
@@ -75,6 +86,7 @@ export const commandOutcome = z.object({
   feedback: json,
   /** The robot's clock when it ended. */
   finished_robot_ms: epochMs,
+  inbox_version: inboxVersion,
 });
 export type CommandOutcome = z.infer<typeof commandOutcome>;
 

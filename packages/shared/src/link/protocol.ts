@@ -8,7 +8,9 @@
  *   1  2026-11-21  first version
  *   2  2026-11-21  up: stream_status, answer; down: query (only to agents of version 2 and later);
  *                  desired: streams' max_age_s
- *   3  2026-11-21  up: link_status (only to clouds of version 3 and later), stream_status' spool_id
+ *   3  2026-11-21  up: link_status (only to clouds of version 3 and later), stream_status' spool_id; hello's
+ *                  inbox.robot_id and inbox.lineage, inbox_version of command_taken and command_outcome,
+ *                  welcome's inbox
  */
 export const LINK_VERSION = 3;
 

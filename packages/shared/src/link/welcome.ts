@@ -9,5 +9,10 @@ export const welcome = z.object({
   cloud_now_ms: epochMs,
   /** The highest sequence of each lane that the cloud holds of this spool; rows up to it need not be sent again. */
   acked: z.object({ live: sequence, backfill: sequence }),
+  /**
+   * Since version 3. `stale`: the inbox is an old copy, or another robot's. It gets no commands and nothing that waits
+   * in it may be run; the agent comes again under a new inbox id. Absent: `current`.
+   */
+  inbox: z.enum(['current', 'stale']).optional(),
 });
 export type Welcome = z.infer<typeof welcome>;

@@ -2,6 +2,7 @@ import { initial } from './0001_initial.js';
 import { commands } from './0002_commands.js';
 import { streamStatus } from './0003_stream_status.js';
 import { robotLinks } from './0004_robot_links.js';
+import { inboxLineage } from './0005_inbox_lineage.js';
 
 export interface Migration {
   readonly version: number;
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: 'commands', sql: commands },
   { version: 3, name: 'stream status', sql: streamStatus },
   { version: 4, name: 'robot links', sql: robotLinks },
+  { version: 5, name: 'inbox lineage', sql: inboxLineage },
 ];

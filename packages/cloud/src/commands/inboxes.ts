@@ -1,0 +1,81 @@
+import type { Hello } from '@drover/shared/link/hello';
+import type { Selectable } from 'kysely';
+import type { Db } from '../db/store.js';
+import type { InboxesTable } from './table.js';
+
+/** What the cloud was last told of an inbox. */
+export type KnownInbox = Pick<Selectable<InboxesTable>, 'last_seq' | 'tenure' | 'version'>;
+
+/** The state of an inbox that a session speaks for. */
+export interface InboxRef {
+  readonly id: string;
+  /** The tenure it was in at hello, in which its versions count; undefined before link version 3. */
+  readonly tenure?: string | undefined;
+}
+
+/**
+ * Whether the file that speaks knows all that was ever told of its inbox, or is an old copy of it. Each state that a file
+ * was ever in has a place in a tree: its tenure, and the version within. What was told is an ancestor of what speaks, or
+ * the same, exactly where it is in its past at no lower a version. A cloud that was restored from a backup knows an
+ * ancestor further back, which is as good.
+ * @param known undefined where nothing was ever told.
+ */
+export function standing(known: KnownInbox | undefined, said: Hello['inbox']): 'current' | 'stale' {
+  if (known === undefined) return 'current';
+  const { lineage } = said;
+  if (lineage === undefined || known.tenure === null) return said.last_seq < known.last_seq ? 'stale' : 'current';
+  const place = [lineage, ...lineage.earlier].find((tenure) => tenure.id === known.tenure);
+  return place !== undefined && place.version >= known.version ? 'current' : 'stale';
+}
+
+/** @returns what is known of the robot's inbox. */
+export function findInbox(db: Db, robotKey: number, inboxId: string): Promise<KnownInbox | undefined> {
+  return db
+    .selectFrom('inboxes')
+    .select(['last_seq', 'tenure', 'version'])
+    .where('robot_key', '=', robotKey)
+    .where('inbox_id', '=', inboxId)
+    .executeTakeFirst();
+}
+
+/** Notes what an inbox that is current says of itself; writes nothing where that is known. */
+export async function noteInbox(
+  db: Db,
+  robotKey: number,
+  known: KnownInbox | undefined,
+  said: Hello['inbox'],
+): Promise<void> {
+  const { lineage, last_seq } = said;
+  // An agent that tells no lineage must not take away what one that did has told.
+  const tenure = lineage?.id ?? known?.tenure ?? null;
+  const version = lineage?.version ?? known?.version ?? 0;
+  if (known?.last_seq === last_seq && known.tenure === tenure && known.version === version) return;
+  const values = { last_seq, tenure, version };
+  await db
+    .insertInto('inboxes')
+    .values({ robot_key: robotKey, inbox_id: said.id, ...values })
+    .onConflict((conflict) => conflict.columns(['robot_key', 'inbox_id']).doUpdateSet(values))
+    .execute();
+}
+
+/** Raises what is known of an inbox by what a session told. @param told `seq`: of a command that it has taken. */
+export async function raiseInbox(
+  db: Db,
+  robotKey: number,
+  inbox: InboxRef,
+  told: { seq?: number | undefined; version?: number | undefined },
+): Promise<void> {
+  const known = await findInbox(db, robotKey, inbox.id);
+  if (!known) return;
+  const last_seq = Math.max(known.last_seq, told.seq ?? 0);
+  // A newer run of the agent counts by its own tenure; what an older session brings late says nothing of that.
+  const isItsTenure = inbox.tenure !== undefined && inbox.tenure === known.tenure;
+  const version = isItsTenure ? Math.max(known.version, told.version ?? 0) : known.version;
+  if (last_seq === known.last_seq && version === known.version) return;
+  await db
+    .updateTable('inboxes')
+    .set({ last_seq, version })
+    .where('robot_key', '=', robotKey)
+    .where('inbox_id', '=', inbox.id)
+    .execute();
+}
