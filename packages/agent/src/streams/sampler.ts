@@ -1,12 +1,15 @@
 /** A publisher that was silent may be caught up with by so many messages at once. */
 export const BURST = 5;
 
+/** A first message may have been received this much late, and those after it come as much too early for it. */
+const START_JITTER_MS = 50;
+
 /** Room for the rounding of repeated additions. */
 const WHOLE = 1 - 1e-9;
 
 /**
- * Lets `hz` messages a second through: a token bucket that starts with one token and holds at most BURST, with one place
- * for a message that came before its token.
+ * Lets `hz` messages a second through: a token bucket that starts with one token and the whole ones of START_JITTER_MS and
+ * holds at most BURST, with one place for a message that came before its token.
  *
  * So a publisher no faster than hz on average loses nothing to jitter (up to one period early, up to BURST periods late),
  * and of a faster one the newest message at each due time is kept. Pure: times are handed in, in milliseconds of a clock
@@ -14,12 +17,13 @@ const WHOLE = 1 - 1e-9;
  */
 export class Sampler<T> {
   readonly #perMs: number;
-  #tokens = 1;
+  #tokens: number;
   #filledMs: number | null = null;
   #pending: { readonly item: T } | null = null;
 
   constructor(hz: number) {
     this.#perMs = hz / 1000;
+    this.#tokens = Math.min(BURST, Math.floor(1 + START_JITTER_MS * this.#perMs));
   }
 
   /** A message arrived; returns what is kept now: the one that waited, if its time has come, and this one, if its has. */
