@@ -110,3 +110,20 @@ it('cut, resets both ends and refuses', async () => {
   const refused = open();
   await expect.poll(() => refused.endedBy).toBe('error');
 });
+
+it.each(['robot', 'cloud'] as const)(
+  'half-open, resets the %s’s end and does not tell the other; new ones work',
+  async (end) => {
+    const { near, far } = await joined();
+    const [told, other] = end === 'robot' ? [near, far] : [far, near];
+    proxy.halfOpen(end);
+    await expect.poll(() => told.endedBy).toBe('error');
+    other.socket.write('to nobody');
+    const fresh = await joined();
+    fresh.near.socket.write('new');
+    await expect.poll(() => Buffer.from(fresh.far.bytes).toString()).toBe('new');
+    expect(other.endedBy).toBeNull();
+    proxy.reset();
+    await expect.poll(() => other.endedBy).toBe('error');
+  },
+);

@@ -5,6 +5,8 @@ import { FREE, type LineShape, ProxyLane, Wire } from './proxy-wire.js';
 /** `up`: from the robot to the cloud. */
 export type Direction = 'up' | 'down';
 const BOTH: readonly Direction[] = ['up', 'down'];
+/** Who is at an end of a connection. */
+export type End = 'robot' | 'cloud';
 
 /** What a proxy's own sockets hold in this process; the kernel's buffers come on top (see proxy-wire.ts). */
 const SOCKET_BUFFER_BYTES = 4 * 1024;
@@ -13,6 +15,7 @@ const SOCKET_BUFFER_BYTES = 4 * 1024;
  * A TCP proxy between agents and cloud whose line a test can
  * - `cut` (every connection is reset, new ones are refused),
  * - `stall` (nothing passes, nothing closes, no connection comes about: a cable pulled out), in both directions or one,
+ * - `halfOpen` (one end of each connection is reset, the other not told),
  * - `forget` (the connections there are go dead without a word, new ones work: a NAT that lost its table),
  * - `shape` (bytes a second and delay, for all connections together).
  * Bytes are never lost or reordered within a connection.
@@ -20,6 +23,8 @@ const SOCKET_BUFFER_BYTES = 4 * 1024;
 export class LinkProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** The same by the side that they lead to. */
+  readonly #ends: Record<End, Set<Socket>> = { robot: new Set(), cloud: new Set() };
   /** Accepted while the line is stalled: what they say reaches nobody, and those that give up are never heard of. */
   readonly #held = new Set<Socket>();
   readonly #wires: Record<Direction, Wire> = { up: new Wire(), down: new Wire() };
@@ -79,6 +84,12 @@ export class LinkProxy {
     for (const lane of this.#lanes) lane.abandon();
   }
 
+  /** Resets one end of every connection without a word to the other, as a side that was switched off and on; new ones work. */
+  halfOpen(end: End): void {
+    this.forget();
+    for (const socket of this.#ends[end]) socket.resetAndDestroy();
+  }
+
   /** How fast and how late everything passes from now on; `FREE` = as it comes. */
   shape(shape: LineShape, directions: readonly Direction[] = BOTH): void {
     for (const direction of directions) this.#wires[direction].shape(shape);
@@ -101,18 +112,20 @@ export class LinkProxy {
 
   #join(near: Socket): void {
     this.#accepted += 1;
-    this.#track(near);
+    this.#track(near, 'robot');
     if (!this.#up) near.resetAndDestroy();
     else if (this.#wires.up.stalled || this.#wires.down.stalled) this.#hold(near);
     else this.#connect(near);
   }
 
-  #track(socket: Socket): void {
+  #track(socket: Socket, end: End): void {
     this.#sockets.add(socket);
+    this.#ends[end].add(socket);
     socket.setNoDelay(true);
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#sockets.delete(socket);
+      this.#ends[end].delete(socket);
       this.#held.delete(socket);
     });
   }
@@ -142,7 +155,7 @@ export class LinkProxy {
 
   #connect(near: Socket): void {
     const far = connect({ ...this.#target, allowHalfOpen: true });
-    this.#track(far);
+    this.#track(far, 'cloud');
     for (const [from, to, wire] of [
       [near, far, this.#wires.up],
       [far, near, this.#wires.down],
