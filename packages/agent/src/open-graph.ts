@@ -6,6 +6,8 @@ import { NameResolver } from './ros/name-resolution.js';
 
 /** For tests: the names (comma-separated) of topics, services and actions at whose messages the process aborts, as ROS might. */
 const ABORT_ON = 'DROVER_TEST_ABORT_ON';
+/** For tests: where the simulated robot's probe writes what happens to it (simulated/robot/probe.ts). */
+const PROBE = 'DROVER_TEST_PROBE';
 
 /**
  * The ROS graph the settings ask for, not started. Only the one that is used is loaded.
@@ -30,6 +32,7 @@ export async function openGraph(
   return createRobotGraph({
     names,
     random: Math.random,
+    probeFile: process.env[PROBE],
     onFault: (where, error) => rosLog.error({ err: error, where }, 'an error in the simulated robot'),
   });
 }
