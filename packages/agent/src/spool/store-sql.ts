@@ -38,7 +38,6 @@ export interface SpoolSql {
     SizeInChannel & { readonly robot_stamp_ms: number }
   >;
   readonly heldIn: Statement<[firstId: number, lastId: number], Held>;
-  readonly heldBefore: Statement<[id: number], Held>;
   readonly deleteRange: Statement<[firstId: number, lastId: number]>;
   readonly deleteBatch: Statement<[lane: Lane, firstSeq: number]>;
   readonly insertBatch: Statement<[BatchRecord]>;
@@ -71,7 +70,6 @@ export function prepareSpool(db: Database): SpoolSql {
        WHERE id >= ? AND id < ? AND channel IN (SELECT id FROM channels WHERE source_id = ?) ORDER BY id`,
     ),
     heldIn: db.prepare(`${perChannel} WHERE id BETWEEN ? AND ? GROUP BY channel`),
-    heldBefore: db.prepare(`${perChannel} WHERE id < ? GROUP BY channel`),
     deleteRange: db.prepare('DELETE FROM rows WHERE id BETWEEN ? AND ?'),
     deleteBatch: db.prepare('DELETE FROM batches WHERE lane = ? AND first_seq = ?'),
     insertBatch: db.prepare(

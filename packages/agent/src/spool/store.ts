@@ -177,21 +177,31 @@ export class SpoolStore {
   }
 
   /**
-   * Gives the file a new identity because an old copy of it came back: the cloud holds sequences that this copy never
-   * gave out. What was in the copy may be at the cloud already and is dropped, counted; what came since is kept. The counts
-   * begin anew with the id: the cloud has those of the old one, and adds them up.
+   * How this file stands to what the cloud holds of it. `old copy`: the cloud holds sequences that this one never gave
+   * out. `cloud went back`: the cloud lacks sequences that it had acknowledged, a store restored from a backup.
    */
-  startOver(newId: string): void {
+  standing(acked: Readonly<Record<Lane, number>>): 'agrees' | 'old copy' | 'cloud went back' {
+    const lanes = ['live', 'backfill'] as const;
+    if (lanes.some((lane) => acked[lane] > this.#lastSeq[lane])) return 'old copy';
+    // A lane that the cloud knows nothing of may begin anywhere.
+    return lanes.some((lane) => acked[lane] > 0 && acked[lane] + 1 < this.#firstUnacked(lane))
+      ? 'cloud went back'
+      : 'agrees';
+  }
+
+  /**
+   * Gives the file a new identity, since its sequences mean something else to the cloud. What the cloud is known to hold
+   * goes, what it is known to lack (all that has a place in a lane above `acked`) stays and gets new sequences.
+   * `withOldRows` false: other rows that were here when the file was opened may be at the cloud under sequences that this
+   * copy knows nothing of; they are dropped, counted. What came since stays. Drops begin anew with the id: the cloud has
+   * those of the old one, and adds them up.
+   */
+  startOver(newId: string, acked: Readonly<Record<Lane, number>>, { withOldRows }: { withOldRows: boolean }): void {
     try {
       this.#db.transaction(() => {
         this.#db.exec('DELETE FROM drops');
-        for (const part of this.#sql.heldBefore.all(this.#openedBeforeId)) {
-          const source = this.#ledger.sourceOf(part.channel);
-          const bytes = part.bytes + storedBytes(0) * part.rows;
-          this.#countDrop({ source, reason: DropReason.spoolRestored, rows: part.rows, bytes });
-          this.#ledger.add(part.channel, -part.rows, -bytes);
-        }
-        this.#sql.deleteRange.run(0, this.#openedBeforeId - 1);
+        for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, acked[lane]);
+        if (!withOldRows) this.#dropUnplaced(this.#openedBeforeId);
         this.#db.exec('DELETE FROM batches; UPDATE lanes SET last_seq = 0');
         this.#sql.setId.run(newId);
         this.#ledger.save();
@@ -204,6 +214,29 @@ export class SpoolStore {
 
   close(): void {
     this.#db.close();
+  }
+
+  /** The first sequence of the lane that was not acknowledged, given out or not. */
+  #firstUnacked(lane: Lane): number {
+    const waiting = this.#unacked.filter((batch) => batch.lane === lane).map((batch) => batch.firstSeq);
+    return Math.min(this.#lastSeq[lane] + 1, ...waiting);
+  }
+
+  /** Drops the rows below an id that no batch holds. */
+  #dropUnplaced(endId: number): void {
+    let from = 0;
+    const placed = [...this.#unacked].sort((one, other) => one.firstId - other.firstId);
+    for (const { firstId, lastId } of [...placed, { firstId: endId, lastId: endId }]) {
+      const last = Math.min(firstId, endId) - 1;
+      for (const part of this.#sql.heldIn.all(from, last)) {
+        const source = this.#ledger.sourceOf(part.channel);
+        const bytes = part.bytes + storedBytes(0) * part.rows;
+        this.#countDrop({ source, reason: DropReason.spoolRestored, rows: part.rows, bytes });
+        this.#ledger.add(part.channel, -part.rows, -bytes);
+      }
+      this.#sql.deleteRange.run(from, last);
+      from = lastId + 1;
+    }
   }
 
   #acknowledge(lane: Lane, seq: number): void {
