@@ -41,3 +41,39 @@ export async function counterStopped(cloud: TestCloud, robotId = 'rover-1'): Pro
     return performance.now() - last.sinceMs > QUIET_MS;
   });
 }
+
+/** A process that starts stands still for a moment now and then; what the robot counted then may come in a burst over the stream's rate. */
+const START_VALUES = 25;
+
+interface Run {
+  first: number;
+  values: number;
+  missing: number;
+}
+
+/** As tally(), where the robot has been started anew: each start counts from 1, and its first moments don't count. Two points of one value and one stamp are one. */
+export async function counterRuns(cloud: TestCloud, robotId = 'rover-1'): Promise<{ twice: number; runs: Run[] }> {
+  const points: { stamp: string; payload: { data: number } }[] = [];
+  for (let offset = 0; ; offset += 1000) {
+    const page = await cloud.get<typeof points>(`/robots/${robotId}/data?source=/counter&limit=1000&offset=${offset}`);
+    points.push(...page);
+    if (page.length < 1000) break;
+  }
+  const distinct = [
+    ...new Set(points.map(({ stamp, payload }) => `${stamp} ${String(payload.data).padStart(9, '0')}`)),
+  ];
+  const runs: number[][] = [];
+  for (const value of distinct.sort().map((key) => Number(key.slice(-9)))) {
+    const run = runs.at(-1);
+    if (run && value > (run.at(-1) ?? 0)) run.push(value);
+    else runs.push([value]);
+  }
+  return {
+    twice: points.length - distinct.length,
+    runs: runs.map((run) => ({
+      first: run[0] ?? 0,
+      values: run.length,
+      missing: tally(run.slice(START_VALUES)).missing,
+    })),
+  };
+}
