@@ -9,6 +9,9 @@ const ABORT_ON = 'DROVER_TEST_ABORT_ON';
 /** For tests: where the simulated robot's probe writes what happens to it (simulated/robot/probe.ts). */
 const PROBE = 'DROVER_TEST_PROBE';
 
+/** For tests: topics of the simulated robot that carry much, as ros/simulated/load.ts reads them. */
+const LOAD = 'DROVER_TEST_LOAD';
+
 /**
  * The ROS graph the settings ask for, not started. Only the one that is used is loaded.
  * @param guard of what crosses into native code, which the simulated graph has none of.
@@ -29,7 +32,10 @@ export async function openGraph(
     return createRclnodejsGraph({ names, log: rosLog, guard, ...(abortOn ? { onNative } : {}) });
   }
   const { createRobotGraph } = await import('./ros/simulated/robot-graph.js');
+  const { readLoad } = await import('./ros/simulated/load.js');
+  const load = process.env[LOAD];
   return createRobotGraph({
+    ...(load ? { load: readLoad(load) } : {}),
     names,
     random: Math.random,
     probeFile: process.env[PROBE],

@@ -158,7 +158,8 @@ export class Spool {
   /** What waits on disk, as it is told to the cloud; null where the file can't be read. */
   depth(): LinkStatus['spool'] | null {
     try {
-      const { rows, bytes } = this.#store.held();
+      const { rows } = this.#store.held();
+      const bytes = this.#store.bytesInUse();
       const oldest = this.#store.oldestStampMs();
       return { id: this.id, rows, bytes, bytes_max: this.#options.bytesMax, oldest_robot_ms: oldest };
     } catch {

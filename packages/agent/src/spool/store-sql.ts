@@ -29,6 +29,7 @@ export interface SpoolSql {
   readonly pageBytes: Statement<[], number>;
   readonly maxId: Statement<[], number | null>;
   readonly oldestStamp: Statement<[], number | null>;
+  readonly pagesInUse: Statement<[], number>;
   readonly insert: Statement<[id: number, channel: number, robotStampMs: number, body: Uint8Array]>;
   readonly sizes: Statement<[fromId: number, toId: number], Size>;
   readonly rowsOf: Statement<[firstId: number, lastId: number], Stored>;
@@ -57,6 +58,13 @@ export function prepareSpool(db: Database): SpoolSql {
     freePages: db.prepare<[], number>('PRAGMA freelist_count').pluck(),
     pageBytes: db.prepare<[], number>('PRAGMA page_size').pluck(),
     maxId: db.prepare<[], number | null>('SELECT max(id) FROM rows').pluck(),
+    // Both are read from the file's header, and are those of the transaction.
+    pagesInUse: db
+      .prepare<[], number>(
+        `SELECT (page_count - freelist_count) * page_size
+         FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+      )
+      .pluck(),
     oldestStamp: db.prepare<[], number | null>('SELECT robot_stamp_ms FROM rows ORDER BY id LIMIT 1').pluck(),
     insert: db.prepare('INSERT INTO rows (id, channel, robot_stamp_ms, body) VALUES (?, ?, ?, ?)'),
     sizes: db.prepare('SELECT id, length(body) AS bytes FROM rows WHERE id >= ? AND id < ? ORDER BY id'),

@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { BATCH_ROWS_MAX } from '@drover/shared/link/batch';
 import fc from 'fast-check';
@@ -8,6 +8,7 @@ import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
 import { SourceLedger } from './ledger.js';
 import type { Sample } from './rows.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
+
 import { BATCH_BYTES_MAX, SpoolStore, type SpoolWork } from './store.js';
 
 const fileOptions = (dir: string) => ({
@@ -218,6 +219,30 @@ describe('the bound', () => {
     store.commit(work({ samples: points(21, 40), bytesMax: 100 }));
     expect(store.unacked.map((batch) => numbersOf(store.read(batch)))).toEqual([range(1, 20)]);
     expect(store.drops()).toMatchObject([{ rows: 20 }]);
+  });
+});
+
+describe('the file', () => {
+  it.each([
+    ['a page each', [2_100]],
+    ['a page and a bit', [4_100]],
+    ['small and large by turns', [40_000, 16, 16, 16]],
+  ])('stays near the bound whatever it is filled with: %s', (_what, sizes) => {
+    const dir = tempDataDir();
+    const store = open(dir);
+    const bytesMax = 4_000_000;
+    for (let n = 0; n < 150; n += 1) {
+      const samples = Array.from({ length: 60 }, (_, i) => {
+        const bytes = sizes[i % sizes.length] ?? 0;
+        return point(i, { bytes, source: `/of_${bytes}` });
+      });
+      store.commit(work({ samples, bytesMax }));
+    }
+    expect(store.drops().length).toBeGreaterThan(0);
+    expect(statSync(join(dir, 'spool.db')).size).toBeLessThan(bytesMax + 1_000_000);
+    expect(statSync(join(dir, 'spool.db-wal')).size).toBeLessThan(8_000_000);
+    // And it is filled, not half empty.
+    expect(store.bytesInUse()).toBeGreaterThan(bytesMax * 0.95);
   });
 });
 

@@ -13,6 +13,9 @@ export const BATCH_BYTES_MAX = 256 * 1024;
 /** At most this many rows are dropped for the bound in one transaction: a bound lowered by far is reached in steps. */
 const DROP_ROWS_MAX = 20_000;
 
+/** What the file may take beside its rows before it counts: its tables, and pages begun. */
+const FILE_BYTES_FREE = 256 * 1024;
+
 /** Rows of a source that have waited too long. */
 export interface AgeBound {
   readonly source: string;
@@ -94,6 +97,14 @@ export class SpoolStore {
   /** Rows and bytes held, all sources together. */
   held(): { rows: number; bytes: number } {
     return this.#ledger.total();
+  }
+
+  /**
+   * What the bound holds: the bytes of the rows, or of the file's pages in use where those are more. Rows of 2 to 4 kB take a
+   * page of 4 kB each, and what stays between rows that went leaves pages half empty.
+   */
+  bytesInUse(): number {
+    return Math.max(this.#ledger.total().bytes, (this.#sql.pagesInUse.get() ?? 0) - FILE_BYTES_FREE);
   }
 
   /** The robot's clock when the oldest row came; null where there is none. */
@@ -295,10 +306,10 @@ export class SpoolStore {
   #dropOver(bytesMax: number): void {
     let rowsLeft = DROP_ROWS_MAX;
     const exhausted = new Set<number>();
-    while (this.#ledger.total().bytes > bytesMax && rowsLeft > 0) {
+    for (let over = this.bytesInUse() - bytesMax; over > 0 && rowsLeft > 0; over = this.bytesInUse() - bytesMax) {
       const biggest = this.#ledger.biggest(exhausted);
       if (biggest === null) return;
-      const dropped = this.#dropOldest(biggest.id, this.#ledger.total().bytes - bytesMax, rowsLeft);
+      const dropped = this.#dropOldest(biggest.id, over, rowsLeft);
       if (dropped.rows === 0) exhausted.add(biggest.id);
       else this.#countDrop({ source: biggest.name, reason: DropReason.spoolFull, ...dropped });
       rowsLeft -= dropped.rows;
