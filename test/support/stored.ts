@@ -7,6 +7,11 @@ const Database = createRequire(new URL('../../packages/cloud/package.json', impo
   'better-sqlite3',
 ) as typeof Sqlite;
 
+/** @param path of a store, of the cloud or of an agent. */
+export function openSqlite(path: string): Sqlite.Database {
+  return new Database(path);
+}
+
 /** The messages of a source as a running cloud has them in its store, oldest first. */
 export function storedCdr(dataDir: string, source: string): Uint8Array[] {
   const database = new Database(join(dataDir, 'drover.db'), { readonly: true });

@@ -1,0 +1,161 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { TestCloud } from './support/cloud.js';
+import { moveParts, ProbedRobot } from './support/in-flight.js';
+
+/*
+ * The inbox on a robot's disk is lost, an old copy, or another robot's, each time with commands in every state on their
+ * way (in-flight.ts) which live long enough to run again. No effect comes about twice, and each command has an outcome.
+ */
+describe('commands in flight', () => {
+  let cloud: TestCloud;
+  const robots: ProbedRobot[] = [];
+  let made = 0;
+
+  beforeAll(async () => {
+    cloud = await TestCloud.start();
+  });
+
+  afterEach(async () => {
+    await Promise.all(robots.splice(0).map((robot) => robot.stop()));
+  });
+
+  afterAll(async () => {
+    await cloud?.stop();
+  });
+
+  async function start(): Promise<ProbedRobot> {
+    made += 1;
+    const robot = await ProbedRobot.start(cloud, `rover-${made}`, made * 1_000);
+    robots.push(robot);
+    return robot;
+  }
+
+  /** The agent, killed, comes back with what `meanwhile` made of its inbox. */
+  async function comesBack(robot: ProbedRobot, meanwhile: () => Promise<void> | void): Promise<void> {
+    await robot.agent.process.kill9();
+    robot.line.mend();
+    await meanwhile();
+    await robot.agent.restart();
+    await robot.agent.process.line((line) => line.msg === 'connected');
+  }
+
+  /** Nothing happened twice, what was told is true, and the robot takes commands. */
+  async function holds(robot: ProbedRobot): Promise<Record<string, number>> {
+    await robot.note();
+    const outcomes = await robot.outcomes();
+    const effects = robot.effects();
+    expect([...effects].filter(([, count]) => count > 1)).toEqual([]);
+    const tally: Record<string, number> = {};
+    for (const { state, error_code, effect } of outcomes) {
+      const end = error_code ?? state;
+      tally[end] = (tally[end] ?? 0) + 1;
+      if (state === 'executed') expect([effect, effects.get(effect)]).toEqual([effect, 1]);
+      else expect(end).toBe('outcome_unknown');
+    }
+    expect(outcomes.at(-1)).toMatchObject({ state: 'executed' });
+    console.log(`${effects.size} effects, each once; outcomes of ${outcomes.length}: ${JSON.stringify(tally)}`);
+    return tally;
+  }
+
+  it('run once where the inbox is as the killed agent left it, and those that waited do run', async () => {
+    const robot = await start();
+    await robot.putInFlight();
+    await comesBack(robot, () => {});
+    // The eight calls that ran, and the goal, whose server died with the agent.
+    expect(await holds(robot)).toMatchObject({ outcome_unknown: 9 });
+  });
+
+  it('run at most once where the inbox was wiped', async () => {
+    const robot = await start();
+    await robot.putInFlight();
+    await comesBack(robot, () => robot.wipeInbox());
+    await holds(robot);
+  });
+
+  it('run at most once where a copy of the inbox is restored after they ran on', async () => {
+    const robot = await start();
+    await robot.putInFlight();
+    const copy = await robot.copyInbox();
+    robot.line.mend();
+    await robot.ranOn();
+    await robot.outcomes();
+    await comesBack(robot, () => robot.restoreInbox(copy));
+    expect(robot.agent.process.text()).toContain('the inbox is a copy');
+    expect(await holds(robot)).not.toHaveProperty('outcome_unknown');
+  });
+
+  it('run at most once where a copy is restored after they ran on unheard of by the cloud', async () => {
+    const robot = await start();
+    await robot.putInFlight();
+    const copy = await robot.copyInbox();
+    await robot.ranOn();
+    // What the agent has written since goes with its connection.
+    robot.line.reset();
+    await comesBack(robot, () => robot.restoreInbox(copy));
+    await holds(robot);
+  });
+
+  it('run at most once where an image of the disk is restored that no mark on it tells from the disk', async () => {
+    const robot = await start();
+    await robot.putInFlight();
+    const copy = await robot.copyInbox();
+    robot.line.mend();
+    await robot.ranOn();
+    await robot.outcomes();
+    await comesBack(robot, async () => {
+      await robot.restoreInbox(copy);
+      robot.passForWritten();
+    });
+    await robot.agent.process.line((line) => /session is opened anew: the inbox was an old copy/.test(line.msg));
+    await holds(robot);
+  });
+
+  it('run at most once where the copy was made of a stopped agent', async () => {
+    const robot = await start();
+    await robot.putInFlight();
+    await robot.agent.process.stop();
+    const copy = await robot.copyInbox();
+    robot.line.mend();
+    await robot.agent.restart();
+    await robot.outcomes();
+    await comesBack(robot, async () => {
+      await robot.restoreInbox(copy);
+      robot.passForWritten();
+    });
+    await holds(robot);
+  });
+
+  it('run at most once where two agents swap their inboxes', async () => {
+    const [one, other] = [await start(), await start()];
+    await Promise.all([one.putInFlight(), other.putInFlight()]);
+    const aside = await mkdtemp(join(tmpdir(), 'drover-copy-'));
+    await comesBack(one, async () => {
+      await other.agent.process.kill9();
+      await moveParts(one.agent.dataDir, aside, false);
+      await one.wipeInbox();
+      await moveParts(other.agent.dataDir, one.agent.dataDir, false);
+    });
+    await comesBack(other, () => other.restoreInbox(aside));
+    await holds(one);
+    await holds(other);
+  });
+
+  it('run at most once where a clone of the whole robot comes up beside it with the same token', async () => {
+    const robot = await start();
+    await robot.putInFlight();
+    const dataDir = join(await mkdtemp(join(tmpdir(), 'drover-clone-')), 'data');
+    await cp(robot.agent.dataDir, dataDir, { recursive: true });
+    // The robot itself runs on, unheard of.
+    robot.line.forget();
+    robot.line.mend();
+    const clone = await robot.clone(dataDir);
+    await clone.process.line((line) => line.msg === 'connected');
+    await robot.ranOn();
+    await holds(robot);
+    await clone.stop();
+    await rm(join(dataDir, '..'), { recursive: true, force: true });
+  });
+});
