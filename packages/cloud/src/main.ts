@@ -6,8 +6,7 @@ import { runCli } from './cli/cli.js';
 import { explain } from './cli/explain.js';
 import { stopSignal } from './cli/stop-signal.js';
 import type { Config } from './config.js';
-import { takeServingLock } from './db/serving-lock.js';
-import { openStore } from './db/store.js';
+import { openWhenDiskAllows } from './db/open-patiently.js';
 import { docsRouter } from './docs/docs.js';
 import { Gateway } from './gateway/gateway.js';
 import { SessionRegistry } from './gateway/registry.js';
@@ -26,8 +25,12 @@ async function serve(config: Config): Promise<void> {
   const monotonicNow = () => performance.now();
   // Synchronous: else lines that are still being written when the process exits are lost, or land after later ones.
   const log = pino({ level: config.logLevel }, pino.destination({ sync: true }));
-  const releaseDataDir = takeServingLock(config.dataDir);
-  const store = openStore({ dataDir: config.dataDir, nowMs: now() });
+  const stopping = stopSignal(config.drainS, log);
+  const opening = openWhenDiskAllows({ dataDir: config.dataDir, now, log, signal: stopping.signal });
+  const { store, release } = await opening.catch((error: unknown) => {
+    if (stopping.signal.aborted) stopping.done();
+    throw error;
+  });
   const bus = new InProcessBus();
   const registry = new SessionRegistry();
   const metrics = new Metrics({ sessions: () => registry.size });
@@ -56,8 +59,7 @@ async function serve(config: Config): Promise<void> {
     ...{ log, now, monotonicNow },
   });
   const endpoints = endpointsOf(services);
-  const stopping = stopSignal(config.drainS, log);
-  const health = healthRouter({ db: store.db, log, isStopping: () => stopping.signal.aborted });
+  const health = healthRouter({ store, log, monotonicNow, isStopping: () => stopping.signal.aborted });
   const open = [health, metrics.router(), docsRouter(endpoints), statusPageRouter()];
   const app = createApp({ log, authenticate: keys.authenticate, endpoints, open, observe: metrics.observe });
   const server = createServer(app);
@@ -82,7 +84,7 @@ async function serve(config: Config): Promise<void> {
   await stopping.requested;
   for (const part of parts.reverse()) await part.stop();
   await store.close();
-  releaseDataDir();
+  release();
   stopping.done();
 }
 

@@ -6,12 +6,34 @@ const UNAVAILABLE = [
   'SQLITE_CANTOPEN',
   'SQLITE_BUSY',
   'SQLITE_NOMEM',
-];
+] as const;
+
+/** What each says to who can do something about it. */
+const WORDS: Readonly<Record<(typeof UNAVAILABLE)[number], string>> = {
+  SQLITE_FULL: 'its disk is full',
+  SQLITE_IOERR: 'its disk reports errors',
+  SQLITE_READONLY: 'its files are read-only',
+  SQLITE_CANTOPEN: 'its files can not be opened',
+  SQLITE_BUSY: 'another program holds a lock on it',
+  SQLITE_NOMEM: 'memory is short',
+};
 
 /** True where the store can't take or give data now (disk full, I/O error, read-only): worth trying again later. */
 export function isStoreUnavailable(error: unknown): boolean {
+  return whyUnavailable(error) !== null;
+}
+
+/** Why the store can't take or give data now, in words for a message; null where that is not the matter. */
+export function whyUnavailable(error: unknown): string | null {
   const code = sqliteCode(error);
-  return code !== undefined && UNAVAILABLE.some((primary) => code === primary || code.startsWith(`${primary}_`));
+  const primary = UNAVAILABLE.find((known) => code === known || code?.startsWith(`${known}_`));
+  return primary === undefined ? null : WORDS[primary];
+}
+
+/** True where the store's file is broken: nothing passes by itself, a backup is needed. */
+export function isStoreCorrupt(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === 'SQLITE_NOTADB' || (code?.startsWith('SQLITE_CORRUPT') ?? false);
 }
 
 /** True where a UNIQUE or PRIMARY KEY constraint refused the row. */

@@ -27,12 +27,15 @@ export interface Store {
    * Only for the ingest path: `fn` is synchronous, so that nothing else can be inside its transaction.
    */
   exclusive<T>(fn: (raw: Database) => T): Promise<T>;
+  /** Writes a page, durably, and nothing of meaning. @throws SqliteError where the store takes no writes */
+  probe(): Promise<void>;
   /** Waits for the query that runs; later ones fail. */
   close(): Promise<void>;
 }
 
 export const STORE_FILE = 'drover.db';
-const BUSY_TIMEOUT_MS = 5000;
+/** Blocks the whole process: long enough for a command's write, short enough to go on serving beside a lock that is left. */
+const BUSY_TIMEOUT_MS = 1000;
 const CACHE_KIB = 64 * 1024;
 
 /**
@@ -56,6 +59,11 @@ export function openStore(options: { dataDir: string; nowMs: number }): Store {
   return {
     db,
     exclusive: (fn) => db.connection().execute(async () => fn(raw)),
+    // The number in the file's header is free for our use; the schema's version has a table.
+    probe: () =>
+      db.connection().execute(async () => {
+        raw.pragma(`user_version = ${Number(raw.pragma('user_version', { simple: true })) === 0 ? 1 : 0}`);
+      }),
     close: () => db.destroy(),
   };
 }

@@ -2,7 +2,7 @@
 import { ApiError, type ApiErrorCode, detailsOf, type ErrorBody } from '@drover/shared/api/errors';
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { isStoreUnavailable } from '../db/errors.js';
+import { isStoreCorrupt, whyUnavailable } from '../db/errors.js';
 import { requestIdOf } from './request-log.js';
 
 export const STATUS_OF = {
@@ -31,6 +31,7 @@ export const STATUS_OF = {
 } as const satisfies Record<ApiErrorCode, number>;
 
 const RETRY_UNAVAILABLE_S = 5;
+const RETRY_CORRUPT_S = 600;
 
 /** Answers every error; what is our fault is logged with the request's id, and said without its innards. */
 export function errorHandler(log: Logger): ErrorRequestHandler {
@@ -58,9 +59,14 @@ export function errorHandler(log: Logger): ErrorRequestHandler {
 
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (isStoreUnavailable(error)) {
-    const message = 'the store can not be used at the moment (disk full, read-only or busy); nothing was changed';
+  const why = whyUnavailable(error);
+  if (why !== null) {
+    const message = `the cloud's store can not be used at the moment: ${why}. Nothing was changed; try again later`;
     return new ApiError('unavailable', message, { retryAfterS: RETRY_UNAVAILABLE_S, cause: error });
+  }
+  if (isStoreCorrupt(error)) {
+    const message = "the cloud's store is corrupt: it has to be restored from a backup";
+    return new ApiError('unavailable', message, { retryAfterS: RETRY_CORRUPT_S, cause: error });
   }
   return asRequestError(error) ?? new ApiError('internal_error', 'something went wrong on our side', { cause: error });
 }

@@ -20,7 +20,12 @@ describe('what needs no key', () => {
     cloud = await startTestCloud();
     const log = pino({ level: 'silent' });
     const endpoints = endpointsOf(cloud.services);
-    const health = healthRouter({ db: cloud.store.db, log, isStopping: () => stopping });
+    const health = healthRouter({
+      store: cloud.store,
+      log,
+      monotonicNow: () => performance.now(),
+      isStopping: () => stopping,
+    });
     const open = [health, metrics.router(), docsRouter(endpoints), statusPageRouter()];
     const { authenticate } = cloud.services.keys;
     server.on('request', createApp({ log, authenticate, endpoints, open, observe: metrics.observe }));
