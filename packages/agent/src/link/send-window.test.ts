@@ -73,6 +73,12 @@ it('shrinks when the link slows down', () => {
   expect(run({ bytesPerMs: slowsDown, oneWayMs: 5 }, 40_000).window.bytes).toBeLessThan(50_000);
 });
 
+it('does not take a burst for the rate: a modem that was at rest lets a few kilobytes through at once', () => {
+  // The first 8 kB pass at once, as a token bucket has it.
+  const { longestQueue } = run({ bytesPerMs: (nowMs) => (nowMs === 20 ? 8_000 : 8), oneWayMs: 10 }, 20_000);
+  expect(longestQueue).toBeLessThan(20_000);
+});
+
 it('never closes for good: a closed window has its mark under way', () => {
   const window = new SendWindow();
   let now = 0;

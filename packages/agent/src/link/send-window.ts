@@ -5,6 +5,8 @@ export const WINDOW_BYTES_MAX = 8 * 1024 * 1024;
 const WINDOW_MS = 500;
 /** A rate counts for this long: a link that slows down is noticed after it. */
 const RATE_MEMORY_MS = 3_000;
+/** A mark that took this long, and twice the shortest trip, has waited behind other bytes. */
+const QUEUED_TRIP_MS = 100;
 /** A mark is set after so many bytes, or a quarter of the window. */
 const MARK_BYTES = 16 * 1024;
 
@@ -26,7 +28,7 @@ export class SendWindow {
   #markedBytes = 0;
   #lastMark = 0;
   #marks: Mark[] = [];
-  #rates: { atMs: number; bytesPerMs: number }[] = [];
+  #rates: { atMs: number; bytes: number; bytesPerMs: number }[] = [];
   #shortestTripMs = Number.POSITIVE_INFINITY;
 
   /** Whether one more data frame may be written. */
@@ -46,7 +48,11 @@ export class SendWindow {
   get bytes(): number {
     const rate = Math.max(0, ...this.#rates.map((sample) => sample.bytesPerMs));
     const trip = Number.isFinite(this.#shortestTripMs) ? this.#shortestTripMs : 0;
-    return Math.min(WINDOW_BYTES_MAX, Math.max(WINDOW_BYTES_MIN, rate * Math.max(WINDOW_MS, 2 * trip)));
+    // What passed at once may have been a burst that the link allows after a rest: a rate is believed for twice the bytes that
+    // showed it. So the window at most doubles with each answer.
+    const shown = 2 * Math.max(0, ...this.#rates.map((sample) => sample.bytes));
+    const wanted = Math.min(shown, rate * Math.max(WINDOW_MS, 2 * trip));
+    return Math.min(WINDOW_BYTES_MAX, Math.max(WINDOW_BYTES_MIN, wanted));
   }
 
   /** The mark to send before any data: alone on the link, it measures the way itself. */
@@ -76,8 +82,10 @@ export class SendWindow {
     this.#shortestTripMs = Math.min(this.#shortestTripMs, tripMs);
     const bytes = mark.sentBytes - mark.arrivedBytes;
     if (bytes === 0) return;
-    this.#rates = this.#rates.filter((sample) => nowMs - sample.atMs < RATE_MEMORY_MS);
-    this.#rates.push({ atMs: nowMs, bytesPerMs: bytes / tripMs });
+    // Having waited in a queue, it tells the link's rate as it is now; what was measured before may have been a burst.
+    const hasQueued = tripMs > QUEUED_TRIP_MS && tripMs > 2 * this.#shortestTripMs;
+    this.#rates = this.#rates.filter((sample) => !hasQueued && nowMs - sample.atMs < RATE_MEMORY_MS);
+    this.#rates.push({ atMs: nowMs, bytes, bytesPerMs: bytes / tripMs });
   }
 
   #mark(sentMs: number): number {
