@@ -91,6 +91,21 @@ it('stalled, lets nothing through and closes nothing; mended, all of it comes', 
   await expect.poll(() => Buffer.from(lateFar.bytes).toString()).toBe('late');
 });
 
+it('stalled, tells nobody of an end that comes after all was handed on, nor of a reset', async () => {
+  const ended = await joined();
+  const reset = await joined();
+  ended.near.socket.write('all');
+  reset.near.socket.write('all');
+  await expect.poll(() => [ended.far.bytes.length, reset.far.bytes.length]).toEqual([3, 3]);
+  proxy.stall();
+  ended.near.socket.destroy();
+  reset.near.socket.resetAndDestroy();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect([ended.far.endedBy, reset.far.endedBy]).toEqual([null, null]);
+  proxy.mend();
+  await expect.poll(() => [ended.far.endedBy, reset.far.endedBy]).toEqual(['end', 'error']);
+});
+
 it('forgotten connections are dead without a word, new ones work', async () => {
   const old = await joined();
   proxy.forget();

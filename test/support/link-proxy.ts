@@ -162,7 +162,8 @@ export class LinkProxy {
     ] as const) {
       const lane = new ProxyLane(from, to, wire);
       this.#lanes.add(lane);
-      from.on('close', () => this.#lanes.delete(lane));
+      // Not when `from` closes: on a stalled line that is yet to be told.
+      to.on('close', () => this.#lanes.delete(lane));
     }
   }
 }

@@ -102,13 +102,17 @@ export class ProxyLane {
   /** On the way, in order; null = the end. */
   readonly #underWay: (Buffer | null)[] = [];
   #gone = false;
+  #end: 'none' | 'due' | 'told' = 'none';
 
   constructor(from: Socket, to: Socket, wire: Wire) {
     this.#from = from;
     this.#to = to;
     this.#wire = wire;
     from.on('readable', () => this.wake());
-    from.on('end', () => this.#send(null));
+    from.on('end', () => {
+      this.#end = 'due';
+      this.wake();
+    });
     // What broke at one end is told at the other as it would be: by a reset, but only where the line stands.
     from.on('close', (hadError) => {
       if (hadError) this.#broken();
@@ -133,7 +137,12 @@ export class ProxyLane {
 
   /** Hands on at most so many bytes; returns how many. */
   take(bytesMax: number): number {
-    if (this.#gone || this.#from.destroyed || this.#to.writableLength > UNSENT_BYTES_MAX) return 0;
+    if (this.#gone || this.#to.writableLength > UNSENT_BYTES_MAX) return 0;
+    if (this.#end === 'due') {
+      this.#end = 'told';
+      this.#send(null);
+    }
+    if (this.#from.destroyed) return 0;
     // At the end, reading is what makes it known.
     const bytes = Math.min(bytesMax, this.#from.readableLength);
     const data = this.#from.read(bytes === 0 ? undefined : bytes) as Buffer | null;
