@@ -76,6 +76,6 @@ it(`${ROBOTS} robots lose the network at one moment: offline within 25 s; online
     others_commands_ms: { median: quantile(during, 0.5), p99: quantile(during, 0.99), count: during.length },
   });
   expect(Math.max(...onlineAfter)).toBeLessThan(ONLINE_WITHIN_MS);
-  // What this machine makes of it is printed; this only says that nobody waited for the whole storm.
-  expect(quantile(during, 0.99)).toBeLessThan(2_000);
+  // Each was executed, so none waited for the five seconds of a command's life.
+  expect(quantile(during, 0.99)).toBeLessThan(5_000);
 }, 180_000);
