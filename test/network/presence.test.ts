@@ -1,5 +1,5 @@
 import type { Robot } from '@drover/shared/api/robots';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, type ExpectStatic, it, type TestContext } from 'vitest';
 import { TestAgent } from '../support/agent.js';
 import { TestCloud } from '../support/cloud.js';
 import { LinkProxy } from '../support/link-proxy.js';
@@ -7,128 +7,123 @@ import { LinkProxy } from '../support/link-proxy.js';
 const LOST_WITHIN_MS = 25_000;
 const TRIGGER = { interface: 'service', name: '/reset_odometry', type: 'std_srvs/srv/Trigger', payload: {} };
 
-describe('presence, with real processes', () => {
-  let cloud: TestCloud;
-  let proxy: LinkProxy;
-  let agents: TestAgent[];
-  let robots = 0;
-  let id: string;
-  let token: string;
-  let agent: TestAgent;
+/** How many sessions an agent has had. */
+const sessions = (agent: TestAgent) => agent.process.lines.filter(({ msg }) => msg === 'connected').length;
 
-  beforeAll(async () => {
-    cloud = await TestCloud.start();
-  });
-  afterAll(async () => {
-    await cloud?.stop();
-  });
-  beforeEach(async () => {
-    robots += 1;
-    id = `rover-${robots}`;
-    token = await cloud.register(id);
-    proxy = await LinkProxy.start(cloud.url);
-    agents = [];
-    agent = await start(proxy.url);
-    await cloud.online(id);
-  });
-  afterEach(async () => {
-    proxy.mend();
-    await Promise.all(agents.map((one) => one.stop()));
-    await proxy.stop();
-  });
-
-  async function start(url: string): Promise<TestAgent> {
-    const started = await TestAgent.start({ url, token });
+/** A cloud, and an agent behind a proxy that is online. */
+async function scene({ onTestFinished }: TestContext) {
+  const cloud = await TestCloud.start();
+  const token = await cloud.register('rover-1');
+  const proxy = await LinkProxy.start(cloud.url);
+  const agents: TestAgent[] = [];
+  const start = async (url: string, robotToken = token) => {
+    const started = await TestAgent.start({ url, token: robotToken });
     agents.push(started);
     return started;
-  }
+  };
+  onTestFinished(async () => {
+    proxy.mend();
+    await Promise.all(agents.map((agent) => agent.stop()));
+    await proxy.stop();
+    await cloud.stop();
+  });
+  const agent = await start(proxy.url);
+  const { online_updated_at: since } = await cloud.until<Robot>('/robots/rover-1', ({ online }) => online);
+  return { cloud, proxy, agent, start, since, robot: (id = 'rover-1') => cloud.get<Robot>(`/robots/${id}`) };
+}
 
-  const robot = () => cloud.get<Robot>(`/robots/${id}`);
-  const connections = (of: TestAgent) => of.process.lines.filter(({ msg }) => msg === 'connected').length;
+async function isAtWork(cloud: TestCloud, expect: ExpectStatic): Promise<void> {
+  expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
+}
 
-  it('a connection that died without a word is found by both sides; the robot is back on a new one', async () => {
-    const since = (await robot()).online_updated_at;
+// Each waits for silence to be noticed, most of its time: at once they take as long as one.
+describe.concurrent('presence, with real processes', () => {
+  it('a connection that died without a word is found by both sides; the robot is back on a new one', async (context) => {
+    const { expect } = context;
+    const { cloud, proxy, agent, since, robot } = await scene(context);
     proxy.forget();
     const forgottenMs = Date.now();
-    // The agent hears nothing, and opens a new session; the cloud's view is that session's: the robot may never have been away.
+    // The agent hears nothing and opens a new session, which takes over; the robot may never have been away for the cloud.
     await agent.process.line(({ msg }) => /nothing heard for 20 s/.test(msg));
     expect(Date.now() - forgottenMs).toBeLessThan(LOST_WITHIN_MS);
-    await expect.poll(() => connections(agent)).toBe(2);
-    expect(await cloud.run(id, TRIGGER)).toMatchObject({ state: 'executed' });
+    await expect.poll(() => sessions(agent)).toBe(2);
+    await isAtWork(cloud, expect);
     const now = await robot();
     expect(now.online).toBe(true);
-    if (now.online_updated_at !== since) {
-      // The cloud was first to notice: then it said so, and in time.
-      expect(Date.parse(now.online_updated_at) - forgottenMs).toBeLessThan(LOST_WITHIN_MS);
-    }
+    // Or the cloud was first to notice; then it said so in time.
+    if (now.online_updated_at === since) return;
+    expect(Date.parse(now.online_updated_at) - forgottenMs).toBeLessThan(LOST_WITHIN_MS);
   });
 
-  it('an agent that is killed on a stalled line is offline within 25 s', async () => {
+  it('an agent that dies on a dead line is offline within 25 s', async (context) => {
+    const { expect } = context;
+    const { cloud, proxy, agent, robot } = await scene(context);
     proxy.stall();
     const stalledMs = Date.now();
     await agent.process.kill9();
-    await cloud.online(id, false, LOST_WITHIN_MS + 5_000);
-    expect(Date.parse((await robot()).online_updated_at) - stalledMs).toBeLessThan(LOST_WITHIN_MS);
-    await agent.restart();
+    await cloud.online('rover-1', false);
+    const afterMs = Date.parse((await robot()).online_updated_at) - stalledMs;
+    // Not by a word of its end: none came through.
+    expect(afterMs).toBeGreaterThan(8_000);
+    expect(afterMs).toBeLessThan(LOST_WITHIN_MS);
   });
 
-  it('a network that resets the connection again and again changes nothing that is stored', async () => {
-    const since = (await robot()).online_updated_at;
+  it('a network that resets the connection again and again changes nothing that is stored', async (context) => {
+    const { expect } = context;
+    const { proxy, agent, since, robot } = await scene(context);
     for (let round = 1; round <= 6; round += 1) {
       proxy.reset();
-      await expect.poll(() => connections(agent), { timeout: 30_000, interval: 20 }).toBe(round + 1);
+      await expect.poll(() => sessions(agent), { timeout: 30_000, interval: 20 }).toBe(round + 1);
     }
     expect(await robot()).toMatchObject({ online: true, online_updated_at: since });
   });
 
-  it('a second agent with the token takes over; the first says so and waits five minutes; nothing changes for the cloud', async () => {
-    const since = (await robot()).online_updated_at;
+  it('a second agent with the token takes over; the first says so and waits five minutes; nothing changes for the cloud', async (context) => {
+    const { expect } = context;
+    const { cloud, agent, start, since, robot } = await scene(context);
     const second = await start(cloud.url);
     const said = await agent.process.line(({ msg }) => /another agent connected with this robot's token/.test(msg));
     expect(said.msg).toContain('stop one of them');
     expect(said.retryInMs).toBeGreaterThan(4.4 * 60_000);
     expect(said.retryInMs).toBeLessThan(5.6 * 60_000);
-    expect(connections(second)).toBe(1);
-    expect(await cloud.run(id, TRIGGER)).toMatchObject({ state: 'executed' });
+    expect(sessions(second)).toBe(1);
+    await isAtWork(cloud, expect);
     expect(await robot()).toMatchObject({ online: true, online_updated_at: since });
   });
 
   it.runIf(process.env.DROVER_TEST_LONG)(
     'the one that was replaced comes back only once the other is gone',
-    async () => {
+    async (context) => {
+      const { expect } = context;
+      const { cloud, agent, start } = await scene(context);
       const second = await start(cloud.url);
-      await agent.process.line(({ msg }) => /another agent connected/.test(msg));
       const refused = await agent.process.line(({ msg }) => /another agent is connected/.test(msg));
       expect(refused.retryInMs).toBeGreaterThan(4.4 * 60_000);
-      expect(connections(second)).toBe(1);
+      expect(sessions(second)).toBe(1);
       await second.process.stop();
-      await cloud.online(id, false);
-      await cloud.online(id, true, 6 * 60_000);
-      expect(connections(agent)).toBe(2);
+      await cloud.online('rover-1', false);
+      await cloud.online('rover-1', true, 6 * 60_000);
+      expect(sessions(agent)).toBe(2);
     },
     15 * 60_000,
   );
 
-  it('a cloud that crashed keeps the time since which a robot is online, and finds out who did not come back', async () => {
-    const goneToken = await cloud.register(`gone-${id}`);
-    const gone = await TestAgent.start({ url: cloud.url, token: goneToken });
-    agents.push(gone);
-    await cloud.online(`gone-${id}`);
-    const since = (await robot()).online_updated_at;
-    const goneSince = (await cloud.get<Robot>(`/robots/gone-${id}`)).online_updated_at;
-    await cloud.process.kill9();
+  it('a cloud that crashed keeps the time since which a robot is online, and finds out who did not come back', async (context) => {
+    const { expect } = context;
+    const { cloud, agent, start, since, robot } = await scene(context);
+    const gone = await start(cloud.url, await cloud.register('gone'));
+    const { online_updated_at: goneSince } = await cloud.until<Robot>('/robots/gone', ({ online }) => online);
     await gone.process.kill9();
     await cloud.crashAndRestart();
     const restartMs = Date.now();
-    // Right after: what the store knew last, for both.
+    // Right after: what the store knew last, of both.
     expect(await robot()).toMatchObject({ online: true, online_updated_at: since });
-    expect(await cloud.get<Robot>(`/robots/gone-${id}`)).toMatchObject({ online: true, online_updated_at: goneSince });
-    await agent.process.line(({ msg }) => msg === 'connected', agent.process.lines.length);
-    await cloud.online(`gone-${id}`, false, LOST_WITHIN_MS + 5_000);
-    const lost = await cloud.get<Robot>(`/robots/gone-${id}`);
-    expect(Date.parse(lost.online_updated_at)).toBeGreaterThan(restartMs);
-    expect(Date.parse(lost.online_updated_at)).toBeLessThan(restartMs + LOST_WITHIN_MS);
+    expect(await robot('gone')).toMatchObject({ online: true, online_updated_at: goneSince });
+    await cloud.online('gone', false);
+    const lostMs = Date.parse((await robot('gone')).online_updated_at);
+    expect(lostMs).toBeGreaterThan(restartMs);
+    expect(lostMs).toBeLessThan(restartMs + LOST_WITHIN_MS);
+    expect(sessions(agent)).toBe(2);
     expect(await robot()).toMatchObject({ online: true, online_updated_at: since });
-    await gone.restart();
   });
 });
