@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -93,20 +92,18 @@ export class ProbedRobot {
     return sent;
   }
 
-  note(key?: string, command: Record<string, unknown> = {}): Promise<Sent> {
-    const text = String(this.#next++);
-    return this.noteAgain(text, key, command);
-  }
-
-  noteAgain(text: string, key?: string, command: Record<string, unknown> = {}): Promise<Sent> {
+  /** @param options `key`: its idempotency-key; `text`: another note's, to send that again; anything else is the command's. */
+  note(options: { key?: string; text?: string; [field: string]: unknown } = {}): Promise<Sent> {
+    const { key, text = String(this.#next++), ...rest } = options;
     const topic = { interface: 'topic', name: '/probe/note', type: 'std_msgs/msg/String', payload: { data: text } };
-    return this.#post(`topic ${text}`, { ...topic, ...command }, key);
+    return this.#post(`topic ${text}`, { ...topic, ...rest }, key);
   }
 
-  call(): Promise<Sent> {
+  /** Takes CALL_MS. @param options fields of the command. */
+  call(options: Record<string, unknown> = {}): Promise<Sent> {
     const a = this.#next++;
     const type = 'example_interfaces/srv/AddTwoInts';
-    const command = { interface: 'service', name: '/probe/add', type, payload: { a, b: CALL_MS } };
+    const command = { interface: 'service', name: '/probe/add', type, payload: { a, b: CALL_MS }, ...options };
     return this.#post(`service ${a}`, command);
   }
 
@@ -197,5 +194,3 @@ export async function moveParts(from: string, to: string, remove: boolean): Prom
   }
   if (remove) await rm(from, { recursive: true, force: true });
 }
-
-export const freshKey = () => randomUUID();
