@@ -198,7 +198,10 @@ export class Spool {
       }
       if (owner === null) this.#store.setRobotId(robotId);
       const standing = this.#store.standing(acked);
-      if (standing === 'agrees') return 'ours';
+      if (standing === 'agrees') {
+        this.#store.agreed();
+        return 'ours';
+      }
       log.error({ given: this.#store.lastSeq, acked }, WORDS_OF_STANDING[standing]);
       this.#store.startOver(newId(), acked, { withOldRows: standing === 'cloud went back' });
       this.#acked = {};
@@ -282,7 +285,7 @@ export class Spool {
     const freeBytes = diskFreeBytes?.() ?? null;
     if (freeBytes === null) return bytesMax;
     const room = Math.max(0, freeBytes + this.#store.reusableBytes() - DISK_RESERVE_BYTES);
-    return Math.min(bytesMax, Math.max(SPOOL_BYTES_LEAST, this.#store.held().bytes + room));
+    return Math.min(bytesMax, Math.max(SPOOL_BYTES_LEAST, this.#store.bytesInUse() + room));
   }
 
   #tooOld(): AgeBound[] {

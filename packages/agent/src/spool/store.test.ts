@@ -273,6 +273,22 @@ describe('an old copy that came back', () => {
     expect(open(copy).id).toBe(restored.id);
   });
 
+  it('that is restarted before it meets the cloud keeps what it collected meanwhile', () => {
+    const dir = tempDataDir();
+    const copy = tempDataDir();
+    const store = open(dir);
+    store.commit(work({ samples: points(1, 5) }));
+    store.close();
+    copyFileSync(join(dir, 'spool.db'), join(copy, 'spool.db'));
+    const first = open(copy);
+    first.commit(work({ samples: points(6, 8) }));
+    first.close();
+    const second = open(copy);
+    second.startOver(freshUuid(), { live: 5, backfill: 0 }, { withOldRows: false });
+    expect(second.drops()).toMatchObject([{ reason: 'spool_restored', rows: 5 }]);
+    expect(second.commit(work({ ...online })).flatMap((batch) => numbersOf(second.read(batch)))).toEqual([6, 7, 8]);
+  });
+
   it('keeps what had a place that the cloud says is empty: the original can not have delivered it', () => {
     const dir = tempDataDir();
     const store = open(dir);

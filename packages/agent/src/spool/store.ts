@@ -2,6 +2,7 @@ import { BATCH_ROWS_MAX, type ChannelRow, type DataRow, type SchemaRow } from '@
 import type { Lane } from '@drover/shared/link/fields';
 import type { Database } from 'better-sqlite3';
 import type { StoreFile } from '../disk/store-file.js';
+import { CopiedRows } from './copied-rows.js';
 import { SourceLedger } from './ledger.js';
 import { type BatchRecord, type DropCount, DropReason, type Sample, storedBytes } from './rows.js';
 import { prepareSpool } from './store-sql.js';
@@ -48,6 +49,7 @@ export class SpoolStore {
   readonly #file: StoreFile;
   readonly #db: Database;
   readonly #ledger: SourceLedger;
+  readonly #copied: CopiedRows;
   #id: string;
   #nextId: number;
   /** Ids below were on disk when the file was opened. */
@@ -69,6 +71,7 @@ export class SpoolStore {
     this.#nextId = Math.max(this.#sql.maxId.get() ?? 0, ...this.#unacked.map((batch) => batch.lastId)) + 1;
     this.#openedBeforeId = this.#nextId;
     if (this.#nextId === 1) this.#ledger.forgetUnused();
+    this.#copied = new CopiedRows(file, this.#openedBeforeId);
   }
 
   get id(): string {
@@ -203,7 +206,7 @@ export class SpoolStore {
   /**
    * Gives the file a new identity, since its sequences mean something else to the cloud. What the cloud is known to hold
    * goes, what it is known to lack (all that has a place in a lane above `acked`) stays and gets new sequences.
-   * `withOldRows` false: other rows that were here when the file was opened may be at the cloud under sequences that this
+   * `withOldRows` false: other rows that were here when the file was opened (first opened as a copy, where it shows) may be at the cloud under sequences that this
    * copy knows nothing of; they are dropped, counted. What came since stays. Drops begin anew with the id: the cloud has
    * those of the old one, and adds them up.
    */
@@ -212,7 +215,8 @@ export class SpoolStore {
       this.#db.transaction(() => {
         this.#db.exec('DELETE FROM drops');
         for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, acked[lane]);
-        if (!withOldRows) this.#dropUnplaced(this.#openedBeforeId);
+        if (!withOldRows) this.#dropUnplaced(this.#copied.endId);
+        this.#copied.settled();
         this.#db.exec('DELETE FROM batches; UPDATE lanes SET last_seq = 0');
         this.#sql.setId.run(newId);
         this.#ledger.save();
@@ -221,6 +225,11 @@ export class SpoolStore {
     } finally {
       this.#reload();
     }
+  }
+
+  /** The cloud and this file agree: had it been copied, nothing came of the original since. */
+  agreed(): void {
+    this.#copied.settled();
   }
 
   close(): void {
