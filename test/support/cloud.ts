@@ -15,19 +15,28 @@ export const API_KEY = 'drk_test-key-for-the-whole-system';
 /** A real cloud process on a port of its own and a data directory of its own, and its API. */
 export class TestCloud {
   readonly #env: Record<string, string>;
+  readonly #within: readonly string[];
   readonly dataDir: string;
   process: Running;
   url = '';
 
-  private constructor(dataDir: string, env: Record<string, string>) {
+  private constructor(dataDir: string, env: Record<string, string>, within: readonly string[]) {
     this.dataDir = dataDir;
+    this.#within = within;
     this.#env = { DROVER_PORT: '0', DROVER_DATA_DIR: dataDir, DROVER_API_KEY: API_KEY, ...env };
-    this.process = new Running('cloud', [], this.#env);
+    this.process = new Running('cloud', [], this.#env, undefined, within);
   }
 
-  /** @param dataDir a folder of its own by default */
-  static async start(env: Record<string, string> = {}, dataDir?: string): Promise<TestCloud> {
-    const cloud = new TestCloud(dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-cloud-'))), env);
+  /**
+   * @param dataDir a folder of its own by default
+   * @param within a command that runs it
+   */
+  static async start(
+    env: Record<string, string> = {},
+    dataDir?: string,
+    within: readonly string[] = [],
+  ): Promise<TestCloud> {
+    const cloud = new TestCloud(dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-cloud-'))), env, within);
     await cloud.#listening();
     return cloud;
   }
@@ -41,7 +50,7 @@ export class TestCloud {
   async crashAndRestart(): Promise<void> {
     await this.process.kill9();
     const { port } = new URL(this.url);
-    this.process = new Running('cloud', [], { ...this.#env, DROVER_PORT: port });
+    this.process = new Running('cloud', [], { ...this.#env, DROVER_PORT: port }, undefined, this.#within);
     await this.#listening();
   }
 
