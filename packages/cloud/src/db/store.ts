@@ -15,6 +15,7 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { CompiledQuery, type DatabaseConnection, Kysely, SqliteDialect, SqliteDriver, type Transaction } from 'kysely';
 import { migrate } from './migrate.js';
 import type { Schema } from './schema.js';
+import { withStatementCache } from './statement-cache.js';
 
 export type Tx = Transaction<Schema>;
 /** For queries that may run inside a transaction or by themselves. */
@@ -86,7 +87,7 @@ class OneWriterDialect extends SqliteDialect {
 class ImmediateDriver extends SqliteDriver {
   readonly #raw: Database;
   constructor(config: { database: Database }) {
-    super(config);
+    super({ database: withStatementCache(config.database) });
     this.#raw = config.database;
   }
 
