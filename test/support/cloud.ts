@@ -54,6 +54,15 @@ export class TestCloud {
     await this.#listening();
   }
 
+  /** A clean stop, something done to its data, the same cloud again. */
+  async restart(meanwhile: () => void = () => {}): Promise<void> {
+    await this.process.stop();
+    meanwhile();
+    const { port } = new URL(this.url);
+    this.process = new Running('cloud', [], { ...this.#env, DROVER_PORT: port });
+    await this.#listening();
+  }
+
   async stop(): Promise<number | NodeJS.Signals> {
     const code = await this.process.stop();
     await rm(this.dataDir, { recursive: true, force: true });

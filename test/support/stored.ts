@@ -52,3 +52,83 @@ export function droppedBytes(dataDir: string): number {
     database.close();
   }
 }
+
+interface Kept {
+  source_key: number;
+  count: number;
+  first: number | null;
+  last: number | null;
+}
+
+/** What must agree in a cloud's store, or in a backup of it, whatever happened. */
+export interface StoreFacts {
+  /** What is said of each source, and what a count finds. */
+  counters: Kept[];
+  counts: Kept[];
+  /** Rows that the lanes of spools are acknowledged up to, and rows there are: equal where no row was dropped or removed. */
+  marked: number;
+  rows: number;
+}
+
+/** Facts of a store's file, that of a running cloud too; all of one moment. */
+export function factsOf(file: string): StoreFacts {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.transaction(() => {
+      const number = (sql: string) => database.prepare<[], number>(sql).pluck().get() ?? 0;
+      return {
+        counters: database
+          .prepare<[], Kept>(
+            'SELECT key AS source_key, point_count AS count, first_stamp_ms AS first, last_stamp_ms AS last ' +
+              'FROM sources WHERE point_count > 0 ORDER BY key',
+          )
+          .all(),
+        counts: database
+          .prepare<[], Kept>(
+            'SELECT source_key, count(*) AS count, min(stamp_ms) AS first, max(stamp_ms) AS last ' +
+              'FROM points GROUP BY source_key ORDER BY source_key',
+          )
+          .all(),
+        marked: number('SELECT sum(acked_seq) FROM spools'),
+        rows: number('SELECT (SELECT count(*) FROM points) + (SELECT count(*) FROM vitals)'),
+      };
+    })();
+  } finally {
+    database.close();
+  }
+}
+
+/** SQLite's word on a store's file: `ok`. */
+export function integrityOf(file: string): unknown {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.pragma('integrity_check', { simple: true });
+  } finally {
+    database.close();
+  }
+}
+
+/** The state of a command in a store's file. */
+export function stateOf(file: string, uuid: string): string | undefined {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare<[string], string>('SELECT state FROM commands WHERE uuid = ?').pluck().get(uuid);
+  } finally {
+    database.close();
+  }
+}
+
+/** Changes a store that no cloud has open. */
+export function changeStore(dataDir: string, change: (database: Sqlite.Database) => void): void {
+  const database = new Database(join(dataDir, 'drover.db'));
+  try {
+    database.transaction(change)(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** The numbers that a stream on /counter has in the store, in the order of their arrival. */
+export function storedCounters(dataDir: string, source = '/counter'): number[] {
+  return storedCdr(dataDir, source).map((cdr) => Number(Buffer.from(cdr).readBigInt64LE(4)));
+}

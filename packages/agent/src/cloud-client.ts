@@ -46,7 +46,7 @@ export class CloudClient implements LinkClient {
       agent_version: RELEASE_DATE,
       robot_now_ms: wallNow(),
       inbox: inbox.said(),
-      spool: { id: spool.id, last_seq: { ...spool.lastSeq } },
+      spool: spool.introduce(),
       ros: { graph: graph.kind, distro: graph.distro },
       desired_revision: desired.revision,
     };
@@ -80,6 +80,9 @@ export class CloudClient implements LinkClient {
         break;
       case 'command_cancel':
         commands.cancel(instruction.uuid);
+        break;
+      case 'outcome_request':
+        commands.answer(instruction.uuid);
         break;
       case 'outcome_ack':
         commands.outcomeStored(instruction.uuid);

@@ -42,6 +42,7 @@ async function serve(config: Config): Promise<void> {
     log,
     now,
     onCommitted: metrics.committed,
+    onMissing: metrics.missing,
   });
   const { writer, deletion, commands, robots, desired, streamReports, links, keys, tenants } = services;
 

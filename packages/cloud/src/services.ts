@@ -12,7 +12,7 @@ import { composeFileEndpoints, robotComposeEndpoints } from './compose/routes.js
 import { Points } from './data/points.js';
 import { DATA_PURGES } from './data/purge.js';
 import { dataEndpoints } from './data/routes.js';
-import { type Committed, DataWriter } from './data/writer.js';
+import { type Committed, DataWriter, type Missing } from './data/writer.js';
 import type { Store } from './db/store.js';
 import { DesiredState } from './desired/desired.js';
 import type { RobotQuestions } from './graph/inquiry.js';
@@ -44,6 +44,7 @@ export interface ServiceOptions {
   /** Where robots can be asked something. */
   readonly questions: RobotQuestions;
   readonly onCommitted?: (committed: Committed) => void;
+  readonly onMissing?: (missing: Missing) => void;
 }
 
 export type Services = ReturnType<typeof createServices>;
@@ -74,7 +75,17 @@ export function createServices(options: ServiceOptions) {
     composeFiles,
     robotCompose: new RobotCompose({ store, desired, files: composeFiles, now }),
     points: new Points({ db: store.db }),
-    writer: new DataWriter({ store, ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}) }),
+    writer: new DataWriter({
+      store,
+      onCommitted: options.onCommitted,
+      onMissing: (missing) => {
+        log.warn(
+          { robot: missing.robot.id, rows: missing.rows },
+          'the robot had delivered rows which this store does not have: it was restored from a backup, or the robot created anew',
+        );
+        options.onMissing?.(missing);
+      },
+    }),
   };
 }
 

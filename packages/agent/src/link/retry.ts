@@ -55,7 +55,8 @@ function planRefused(
 ): RetryPlan {
   if (end.status === 401 || end.status === 403) {
     const message =
-      `the cloud refuses the robot's token (${end.status}): it is wrong, was rotated, or the robot was deleted; ` +
+      `the cloud refuses the robot's token (${end.status}): it is wrong, was rotated, the robot was deleted, ` +
+      'or the cloud was restored from a backup that is older than the token; ' +
       'give DROVER_TOKEN the token of POST /robots or POST /robots/{id}/token';
     return { delayMs: spread(RETRY_REFUSED_MS), level: 'error', message };
   }

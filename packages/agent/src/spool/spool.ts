@@ -1,4 +1,5 @@
 import type { Lane } from '@drover/shared/link/fields';
+import type { Hello } from '@drover/shared/link/hello';
 import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { isCorrupt } from '../disk/store-file.js';
@@ -103,6 +104,17 @@ export class Spool {
 
   get lastSeq(): Readonly<Record<Lane, number>> {
     return this.#store.lastSeq;
+  }
+
+  /**
+   * What hello says of this spool. Acknowledgements that are not on disk yet are forgotten: the cloud's welcome tells them again,
+   * and until then nothing that is said here to be held goes.
+   */
+  introduce(): Hello['spool'] {
+    this.#acked = {};
+    const store = this.#store;
+    const firstSeq = { live: store.firstUnacked('live'), backfill: store.firstUnacked('backfill') };
+    return { id: store.id, last_seq: { ...store.lastSeq }, first_seq: firstSeq };
   }
 
   get store(): SpoolStore {

@@ -198,7 +198,7 @@ export class SpoolStore {
     const lanes = ['live', 'backfill'] as const;
     if (lanes.some((lane) => acked[lane] > this.#lastSeq[lane])) return 'old copy';
     // A lane that the cloud knows nothing of may begin anywhere.
-    return lanes.some((lane) => acked[lane] > 0 && acked[lane] + 1 < this.#firstUnacked(lane))
+    return lanes.some((lane) => acked[lane] > 0 && acked[lane] + 1 < this.firstUnacked(lane))
       ? 'cloud went back'
       : 'agrees';
   }
@@ -237,7 +237,8 @@ export class SpoolStore {
   }
 
   /** The first sequence of the lane that was not acknowledged, given out or not. */
-  #firstUnacked(lane: Lane): number {
+  /** The lowest sequence of the lane that is held, or the next one to be given out. */
+  firstUnacked(lane: Lane): number {
     const waiting = this.#unacked.filter((batch) => batch.lane === lane).map((batch) => batch.firstSeq);
     return Math.min(this.#lastSeq[lane] + 1, ...waiting);
   }

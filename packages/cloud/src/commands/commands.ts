@@ -41,6 +41,9 @@ const DELIVERY_COUNT = 100;
 /** How long the cloud waits for an outcome beyond a command's own life and timeout before it says it does not know. */
 const OUTCOME_MARGIN_MS = 60_000;
 
+/** After a start, robots have this long to come back and tell. */
+const START_GRACE_MS = 30_000;
+
 /** Deadlines are looked at this often. */
 const SWEEP_MS = 500;
 
@@ -108,6 +111,8 @@ export class Commands {
   readonly #now: () => number;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
+  /** Before this moment no command is given up: the robots that know how it ended are only coming back. */
+  #giveUpFromMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: { store: Store; bus: Bus; inboxes: LiveInboxes; log: Logger; now: () => number }) {
     this.#store = options.store;
@@ -118,6 +123,7 @@ export class Commands {
   }
 
   async start(): Promise<void> {
+    this.#giveUpFromMs = this.#now() + START_GRACE_MS;
     this.#timer = setInterval(() => {
       this.#sweeping ??= this.sweep()
         .catch((error: unknown) => this.#log.error({ err: error }, 'deadlines could not be looked at'))
@@ -141,6 +147,7 @@ export class Commands {
       nowMs,
       cloudEnd('expired', 'it could not be delivered within its life and was not run', nowMs),
     );
+    if (nowMs < this.#giveUpFromMs) return;
     await commandStore.giveUpBound(
       db,
       nowMs,
@@ -283,6 +290,11 @@ export class Commands {
       cancels: cancels.map((row) => row.uuid),
       more: due.length > keys.length,
     };
+  }
+
+  /** The commands that this inbox is known to have taken and whose outcome is not known, in POST order. */
+  async awaited(robot: RobotRef, inboxId: string): Promise<string[]> {
+    return (await commandStore.sentTo(this.#store.db, robot.key, inboxId)).map((row) => row.uuid);
   }
 
   /** The robot has it on disk. */

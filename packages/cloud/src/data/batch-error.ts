@@ -1,6 +1,6 @@
 /** Why a batch was refused. Nothing of it was stored, and nothing acknowledged. */
 export const BatchRefusal = {
-  /** Rows between the mark and the batch are missing. Permanent for this batch: the robot must send from the mark. */
+  /** Rows between the mark and the batch are missing: one before it was refused. The robot sends from the mark in its next session. */
   gap: 'gap',
   /** A channel names a definition that was never sent. The robot sends definitions anew with its next session. */
   unknownSchema: 'unknown_schema',

@@ -6,6 +6,8 @@ export const INGEST_SQL = {
   setMark:
     'INSERT INTO spools (robot_key, spool_id, lane, acked_seq) VALUES (?, ?, ?, ?) ' +
     'ON CONFLICT (robot_key, spool_id, lane) DO UPDATE SET acked_seq = excluded.acked_seq',
+  addMissing:
+    'INSERT INTO missing_rows (robot_key, spool_id, lane, first_seq, last_seq, found_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
   findSchema: 'SELECT key FROM schemas WHERE hash = ? AND type = ?',
   addSchema: 'INSERT INTO schemas (hash, type, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   findSource: 'SELECT key FROM sources WHERE robot_key = ? AND name = ?',

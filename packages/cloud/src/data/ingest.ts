@@ -17,6 +17,16 @@ interface Channel {
 
 type Statements = { readonly [name in keyof typeof INGEST_SQL]: Statement };
 
+/** Which lane of which spool. */
+export type LaneRef = Pick<Batch, 'spool_id' | 'lane'>;
+
+export interface Stored {
+  /** The lane is on disk up to this sequence. */
+  readonly ackedSeq: number;
+  /** Rows found missing before the batch. */
+  readonly missing: number;
+}
+
 /** What one batch adds to a source's counters. */
 interface Count {
   count: number;
@@ -41,13 +51,14 @@ export class Ingest {
   }
 
   /**
-   * Stores what is above the mark; returns the mark after it.
+   * Stores what is above the mark; returns the mark after it, and how many rows were found missing below the batch.
+   * @param opens the first batch of its lane in a session whose robot has not said from where on it holds its rows
    * @throws BatchError before anything was written.
    */
-  store(robot: RobotRef, batch: Batch, receivedMs: number): number {
-    const mark = this.#checkedMark(robot, batch);
+  store(robot: RobotRef, batch: Batch, receivedMs: number, opens: boolean): Stored {
+    const { mark, missing } = this.#checkedMark(robot, batch, receivedMs, opens);
     const lastSeq = batch.first_seq + batch.rows.length - 1;
-    if (lastSeq <= mark) return mark;
+    if (lastSeq <= mark) return { ackedSeq: mark, missing };
     this.#checkChannels(batch);
     for (const { hash, type, text } of batch.schemas) this.#statements.addSchema.run(hash, type, text);
     const fresh = batch.rows.slice(Math.max(0, mark + 1 - batch.first_seq));
@@ -59,7 +70,7 @@ export class Ingest {
     );
     for (const row of fresh) if (row.kind === 'vital') this.#storeVital(robot, batch, row, receivedMs);
     this.#statements.setMark.run(robot.key, batch.spool_id, batch.lane, lastSeq);
-    return lastSeq;
+    return { ackedSeq: lastSeq, missing };
   }
 
   /** How far this lane is on disk: 0 where it was never heard of. */
@@ -67,19 +78,33 @@ export class Ingest {
     return this.#statements.mark.get(robotKey, spoolId, lane) as number | undefined;
   }
 
-  #checkedMark(robot: RobotRef, batch: Batch): number {
+  /**
+   * The robot holds the rows of a lane from `firstSeq` on: what lies between that and the mark was acknowledged to it once and is
+   * not here. It is noted, the lane goes on behind it. Returns how many rows that is.
+   */
+  skipMissing(robotKey: number, lane: LaneRef, firstSeq: number, nowMs: number): number {
+    const mark = this.mark(robotKey, lane.spool_id, lane.lane) ?? 0;
+    if (firstSeq <= mark + 1) return 0;
+    const place = [robotKey, lane.spool_id, lane.lane] as const;
+    this.#statements.addMissing.run(...place, mark + 1, firstSeq - 1, Math.floor(nowMs));
+    this.#statements.setMark.run(...place, firstSeq - 1);
+    return firstSeq - 1 - mark;
+  }
+
+  #checkedMark(robot: RobotRef, batch: Batch, receivedMs: number, opens: boolean): { mark: number; missing: number } {
     // Its session ends with it, but what the session had already sent may come after.
     if (this.#statements.robotLives.get(robot.key) === undefined) {
       throw new BatchError(BatchRefusal.robotGone, `robot ${robot.id} was deleted`);
     }
-    const mark = this.mark(robot.key, batch.spool_id, batch.lane);
-    // A lane never heard of may begin anywhere: a store restored from a backup must not refuse a robot's data for ever.
-    if (mark === undefined) return batch.first_seq - 1;
-    if (batch.first_seq > mark + 1) {
+    const mark = this.mark(robot.key, batch.spool_id, batch.lane) ?? 0;
+    if (batch.first_seq <= mark + 1) return { mark, missing: 0 };
+    // A later batch may follow one that was refused and comes again: to go on behind that would lose it.
+    if (!opens) {
       const message = `the ${batch.lane} lane goes on at ${batch.first_seq}, but is stored only up to ${mark}`;
       throw new BatchError(BatchRefusal.gap, message);
     }
-    return mark;
+    const missing = this.skipMissing(robot.key, batch, batch.first_seq, receivedMs);
+    return { mark: batch.first_seq - 1, missing };
   }
 
   #checkChannels(batch: Batch): void {

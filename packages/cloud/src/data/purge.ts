@@ -22,6 +22,8 @@ export const DATA_PURGES: readonly Purge[] = [
     deleted(await db.deleteFrom('latest_vitals').where('robot_key', '=', robotKey).executeTakeFirst()),
   async (db, robotKey) => deleted(await db.deleteFrom('spools').where('robot_key', '=', robotKey).executeTakeFirst()),
   async (db, robotKey) =>
+    deleted(await db.deleteFrom('missing_rows').where('robot_key', '=', robotKey).executeTakeFirst()),
+  async (db, robotKey) =>
     deleted(await db.deleteFrom('robot_links').where('robot_key', '=', robotKey).executeTakeFirst()),
   async (db, robotKey) =>
     deleted(await db.deleteFrom('spool_drops').where('robot_key', '=', robotKey).executeTakeFirst()),

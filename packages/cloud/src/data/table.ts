@@ -34,6 +34,15 @@ export interface DataTables {
     robot_stamp_ms: number | null;
     cdr: Buffer;
   };
+  missing_rows: {
+    robot_key: number;
+    spool_id: string;
+    lane: Lane;
+    /** Sequences, both included. */
+    first_seq: number;
+    last_seq: number;
+    found_at_ms: number;
+  };
   spools: {
     robot_key: number;
     spool_id: string;

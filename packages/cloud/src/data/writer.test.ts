@@ -91,9 +91,12 @@ describe('the data writer', () => {
     expect(await values()).toEqual([1, 2, 3]);
   });
 
-  it('takes the first batch of a lane it never heard of wherever it begins', async () => {
-    expect(await writer.write(robot, batchOf([point(7)], { first_seq: 7 }), RECEIVED_MS)).toBe(7);
-    expect(await writer.acked(robot.key, SPOOL)).toEqual({ live: 7, backfill: 0 });
+  it('refuses one whose first batch is still to come', async () => {
+    // It was refused (too much waits, the disk is full) while this one was on its way.
+    await expect(writer.write(robot, batchOf([point(3)], { first_seq: 3 }), RECEIVED_MS)).rejects.toMatchObject({
+      refusal: BatchRefusal.gap,
+    });
+    expect(await writer.write(robot, batchOf([point(1), point(2)]), RECEIVED_MS)).toBe(2);
   });
 
   it('moves the mark over rows that are gone', async () => {

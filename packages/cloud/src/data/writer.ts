@@ -14,7 +14,7 @@ import { isStoreUnavailable } from '../db/errors.js';
 import type { Store } from '../db/store.js';
 import type { RobotRef } from '../robots/robots.js';
 import { BatchError, BatchRefusal } from './batch-error.js';
-import { Ingest } from './ingest.js';
+import { Ingest, type Stored } from './ingest.js';
 
 const GROUP_ROWS_MAX = 4000;
 const GROUP_BYTES_MAX = 8 * 1024 * 1024;
@@ -26,6 +26,7 @@ interface Waiting {
   readonly robot: RobotRef;
   readonly batch: Batch;
   readonly receivedMs: number;
+  readonly opens: boolean;
   readonly bytes: number;
   readonly resolve: (ackedSeq: number) => void;
   readonly reject: (reason: unknown) => void;
@@ -37,10 +38,17 @@ export interface Committed {
   readonly batches: number;
 }
 
+/** Rows that a robot had delivered, and deleted, and that this store does not have. */
+export interface Missing {
+  readonly robot: RobotRef;
+  readonly rows: number;
+}
+
 export class DataWriter {
   readonly #store: Store;
   readonly #queueBytesMax: number;
   readonly #onCommitted: (committed: Committed) => void;
+  readonly #onMissing: (missing: Missing) => void;
   /** By robot, in the order in which it is their turn. */
   readonly #waiting = new Map<number, Waiting[]>();
   #waitingBytes = 0;
@@ -48,10 +56,16 @@ export class DataWriter {
   #loop: Promise<void> | undefined;
   #stopping = false;
 
-  constructor(options: { store: Store; queueBytesMax?: number; onCommitted?: (committed: Committed) => void }) {
+  constructor(options: {
+    store: Store;
+    queueBytesMax?: number;
+    onCommitted?: ((committed: Committed) => void) | undefined;
+    onMissing?: ((missing: Missing) => void) | undefined;
+  }) {
     this.#store = options.store;
     this.#queueBytesMax = options.queueBytesMax ?? QUEUE_BYTES_MAX;
     this.#onCommitted = options.onCommitted ?? (() => {});
+    this.#onMissing = options.onMissing ?? (() => {});
   }
 
   async start(): Promise<void> {
@@ -72,9 +86,10 @@ export class DataWriter {
   /**
    * Stores a batch; resolves when it is on disk, with the sequence up to which its lane is.
    * @param receivedMs the cloud's clock when the batch came
+   * @param opens the first batch of its lane in a session that did not `resume` with what its spool holds: it may begin anywhere
    * @throws BatchError where it is refused, SqliteError where the store can't take it; then nothing of it was stored
    */
-  write(robot: RobotRef, batch: Batch, receivedMs: number): Promise<number> {
+  write(robot: RobotRef, batch: Batch, receivedMs: number, opens = false): Promise<number> {
     if (this.#stopping) return Promise.reject(new BatchError(BatchRefusal.stopping, 'the cloud is stopping'));
     const bytes = bytesOf(batch);
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > this.#queueBytesMax) {
@@ -83,7 +98,7 @@ export class DataWriter {
     }
     return new Promise((resolve, reject) => {
       const queue = this.#waiting.get(robot.key);
-      const waiting = { robot, batch, receivedMs, bytes, resolve, reject };
+      const waiting = { robot, batch, receivedMs, opens, bytes, resolve, reject };
       if (queue) queue.push(waiting);
       else this.#waiting.set(robot.key, [waiting]);
       this.#waitingBytes += bytes;
@@ -98,6 +113,28 @@ export class DataWriter {
       const of = (lane: Lane) => ingest.mark(robotKey, spoolId, lane) ?? 0;
       return { live: of('live'), backfill: of('backfill') };
     });
+  }
+
+  /**
+   * A session begins: how far the lanes of the robot's spool are on disk, and from there on its batches go on. `firstSeq` is what
+   * the robot still holds, where it says so. A store that is behind that (restored from a backup) lacks what lies between for
+   * ever: it is noted as missing, and told.
+   */
+  async resume(
+    robot: RobotRef,
+    spool: { id: string; first_seq?: Readonly<Record<Lane, number>> | undefined },
+    nowMs: number,
+  ): Promise<Record<Lane, number>> {
+    const { id, first_seq: firstSeq } = spool;
+    if (firstSeq) {
+      const rows = await this.#store.exclusive((raw) => {
+        const ingest = this.#ingestOn(raw);
+        const skip = (lane: Lane) => ingest.skipMissing(robot.key, { spool_id: id, lane }, firstSeq[lane], nowMs);
+        return raw.transaction(() => skip('live') + skip('backfill')).immediate();
+      });
+      if (rows > 0) this.#onMissing({ robot, rows });
+    }
+    return this.acked(robot.key, id);
   }
 
   async #run(): Promise<void> {
@@ -138,14 +175,14 @@ export class DataWriter {
 
   #commit(raw: Database, group: readonly Waiting[]): void {
     const ingest = this.#ingestOn(raw);
-    const results: { ackedSeq: number }[] = [];
+    const results: Stored[] = [];
     const failures = new Map<Waiting, unknown>();
     // A transaction within a transaction is a savepoint: a batch that fails takes nothing of the others with it.
-    const storeOne = raw.transaction((one: Waiting) => ingest.store(one.robot, one.batch, one.receivedMs));
+    const storeOne = raw.transaction((one: Waiting) => ingest.store(one.robot, one.batch, one.receivedMs, one.opens));
     const storeAll = raw.transaction(() => {
       for (const [at, one] of group.entries()) {
         try {
-          results[at] = { ackedSeq: storeOne(one) };
+          results[at] = storeOne(one);
         } catch (error) {
           // A full disk ends the transaction, whoever's row met it.
           if (isStoreUnavailable(error) || !raw.inTransaction) throw error;
@@ -156,6 +193,7 @@ export class DataWriter {
     storeAll.immediate();
     for (const [at, one] of group.entries()) {
       const result = results[at];
+      if (result && result.missing > 0) this.#onMissing({ robot: one.robot, rows: result.missing });
       if (result) one.resolve(result.ackedSeq);
       else one.reject(failures.get(one));
     }

@@ -56,11 +56,12 @@ describe('the gateway, where something fails', () => {
       data: {
         write: async () => 1,
         isBusy: false,
-        acked: async () => ({ live: 0, backfill: 0 }),
+        resume: async () => ({ live: 0, backfill: 0 }),
       },
       commands: {
         inboxSeen: async () => 'current',
         deliverable: async () => ({ commands: [], cancels: [], more: false }),
+        awaited: async () => [],
         taken: async () => {},
         feedback: async () => {},
         ended: async () => {},

@@ -79,7 +79,7 @@ describe('the gateway', () => {
       data: {
         write: async (_robot, batch) => batch.first_seq + batch.rows.length - 1,
         isBusy: false,
-        acked: async () => ({ live: 7, backfill: 0 }),
+        resume: async () => ({ live: 7, backfill: 0 }),
       },
       log,
       now: Date.now,

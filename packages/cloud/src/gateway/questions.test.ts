@@ -36,10 +36,11 @@ async function connect(registry: SessionRegistry, key: number, linkVersion = 2) 
   const session = new RobotSession(robot, connection, {
     robots: { sessionStarted: async () => {} },
     desired: { forRobot: () => new Promise(() => {}) },
-    data: { write: async () => 0, isBusy: false, acked: async () => ({ live: 0, backfill: 0 }) },
+    data: { write: async () => 0, isBusy: false, resume: async () => ({ live: 0, backfill: 0 }) },
     commands: {
       inboxSeen: async () => 'current',
       deliverable: async () => ({ commands: [], cancels: [], more: false }),
+      awaited: async () => [],
       taken: async () => {},
       feedback: async () => {},
       ended: async () => {},

@@ -64,10 +64,11 @@ describe('a session', () => {
         get isBusy() {
           return disk.isBusy;
         },
-        acked: async () => ({ live: 0, backfill: 0 }),
+        resume: async () => ({ live: 0, backfill: 0 }),
       },
       commands: {
         inboxSeen: async () => 'current',
+        awaited: async () => [],
         deliverable: async (_robot, _inbox, written) => {
           const due = waiting.filter(({ uuid }) => !written.has(uuid));
           return { commands: due.slice(0, 2), cancels: [], more: due.length > 2 };

@@ -1,6 +1,6 @@
 import type { Batch } from '@drover/shared/link/batch';
 import type { ClockOffset, ClockRequest } from '@drover/shared/link/clock';
-import type { Command, CommandFeedback, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
+import type { Command, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Hello } from '@drover/shared/link/hello';
 import type { LinkStatus } from '@drover/shared/link/link-status';
@@ -19,7 +19,8 @@ import { Coalesced } from './coalesced.js';
 import type { Connection, Ending } from './connection.js';
 import { endingOf } from './failure.js';
 import { Intake } from './intake.js';
-import { OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
+import { NewestFeedback } from './newest-feedback.js';
+import { OpenQuestions, OUTCOMES_ASKED_SINCE_VERSION, QUESTIONS_SINCE_VERSION } from './open-questions.js';
 
 /** A command as the store has it, ready for the wire but for the life that is left. */
 export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
@@ -38,10 +39,12 @@ export interface SessionPorts {
   robots: { sessionStarted(robotKey: number, agentVersion: string): Promise<void> };
   desired: { forRobot(robotKey: number): Promise<Desired> };
   data: {
-    write(robot: RobotRef, batch: Batch, receivedMs: number): Promise<number>;
+    /** `opens`: the first of its lane in a session whose hello did not say what the spool holds. */
+    write(robot: RobotRef, batch: Batch, receivedMs: number, opens: boolean): Promise<number>;
     /** So much waits for the disk that nobody should send more for now. */
     readonly isBusy: boolean;
-    acked(robotKey: number, spoolId: string): Promise<{ live: number; backfill: number }>;
+    /** How far the lanes of the spool are stored, and go on. */
+    resume(robot: RobotRef, spool: Hello['spool'], nowMs: number): Promise<{ live: number; backfill: number }>;
   };
   commands: {
     /** Ends what an inbox that is gone, or is an old copy, can no longer answer for; `stale`: it may get no commands. */
@@ -55,6 +58,8 @@ export interface SessionPorts {
       inboxId: string,
       written: ReadonlySet<string>,
     ): Promise<{ commands: DeliverableCommand[]; cancels: string[]; more: boolean }>;
+    /** Commands that this inbox has taken and of which no outcome is known. */
+    awaited(robot: RobotRef, inboxId: string): Promise<string[]>;
     taken(robot: RobotRef, inbox: InboxRef, taken: CommandTaken): Promise<void>;
     /** The newest feedback of goals, by uuid. */
     feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void>;
@@ -91,9 +96,6 @@ const CLOCK_UNSENT_BYTES_MAX = 64 * 1024;
 /** Batches under way at once; an agent that sends more than this before an acknowledgement breaks the protocol. */
 const BATCHES_IN_FLIGHT_MAX = 64;
 
-/** Goals whose feedback waits to be stored; past it the one that has waited longest is left to its next feedback. */
-const FEEDBACK_GOALS_MAX = 256;
-
 /**
  * One robot's conversation, from hello to the end of its connection:
  *
@@ -113,14 +115,15 @@ export class RobotSession {
   readonly #questions: OpenQuestions;
   #state: 'greeting' | 'admitted' | 'open' | 'ended' = 'greeting';
   #spoolId = '';
+  /** Lanes whose next batch must follow on what is stored. */
+  #lanesOpen = new Set<Batch['lane']>();
   /** Undefined until it is known, and where it is an old copy whose agent will come again. */
   #inbox: InboxRef | undefined;
   #linkVersion = 0;
   #desiredRevision = -1;
   #desiredLoop = new Coalesced(() => this.#sendDesired());
   #deliveryLoop = new Coalesced(() => this.#deliver());
-  #feedback = new Map<string, unknown>();
-  #feedbackLoop = new Coalesced(() => this.#storeFeedback());
+  readonly #feedback: NewestFeedback;
   #batchesInFlight = 0;
   /** Something waits until the robot has read on. */
   #isHeld = false;
@@ -134,6 +137,7 @@ export class RobotSession {
     this.#questions = new OpenQuestions({ send: (query) => connection.send(query), newId: uuidv7 });
     this.#ports = ports;
     this.#intake = new Intake(connection);
+    this.#feedback = new NewestFeedback((newest) => ports.commands.feedback(robot, newest));
     this.#log = ports.log.child({ robot: robot.id });
     const helloTimeoutMs = ports.helloTimeoutMs ?? HELLO_TIMEOUT_MS;
     this.#helloTimer = setTimeout(
@@ -207,7 +211,7 @@ export class RobotSession {
         this.#goOn();
         break;
       case 'command_feedback':
-        this.#feedbackCame(message);
+        this.#attempt(this.#feedback.came(message));
         break;
       case 'command_outcome':
         this.#attempt(this.#intake.write(this.#outcome(message)));
@@ -249,6 +253,7 @@ export class RobotSession {
     }
     this.#state = 'admitted';
     this.#spoolId = hello.spool.id;
+    if (hello.spool.first_seq) this.#lanesOpen = new Set(['live', 'backfill']);
     this.#linkVersion = hello.link_version;
     this.#clockOffsetMs = this.#ports.now() - hello.robot_now_ms;
     this.#ports.admit(this);
@@ -260,7 +265,7 @@ export class RobotSession {
     const stands = await this.#ports.commands.inboxSeen(this.robot, hello.inbox);
     // An agent that tells no lineage knows no better inbox to come again with.
     if (stands === 'current' || lineage === undefined) this.#inbox = { id, tenure: lineage?.id };
-    const acked = await this.#ports.data.acked(this.robot.key, hello.spool.id);
+    const acked = await this.#ports.data.resume(this.robot, hello.spool, this.#ports.now());
     if (this.#hasEnded()) return;
     this.#connection.send({
       kind: 'welcome',
@@ -277,6 +282,7 @@ export class RobotSession {
     );
     await this.#desiredLoop.run();
     await this.#deliveryLoop.run();
+    await this.#askOutcomes();
   }
 
   async #sendDesired(): Promise<void> {
@@ -322,22 +328,16 @@ export class RobotSession {
     this.commandsWaiting();
   }
 
+  /** Outcomes that the robot has told are not told again by itself: a store that was set back to a backup asks for them. */
+  async #askOutcomes(): Promise<void> {
+    const { inboxId } = this;
+    if (this.#linkVersion < OUTCOMES_ASKED_SINCE_VERSION || this.#hasEnded() || inboxId === undefined) return;
+    const uuids = await this.#ports.commands.awaited(this.robot, inboxId);
+    for (const uuid of uuids) this.#connection.send({ kind: 'outcome_request', uuid });
+  }
+
   async #taken(taken: CommandTaken): Promise<void> {
     if (this.#inbox !== undefined) await this.#ports.commands.taken(this.robot, this.#inbox, taken);
-  }
-
-  /** Newest wins while a write is under way: a fast action costs what our disk gives, and nothing piles up. */
-  #feedbackCame({ uuid, feedback }: CommandFeedback): void {
-    const [oldest] = this.#feedback.keys();
-    if (this.#feedback.size >= FEEDBACK_GOALS_MAX && oldest !== undefined) this.#feedback.delete(oldest);
-    this.#feedback.set(uuid, feedback);
-    this.#attempt(this.#feedbackLoop.run());
-  }
-
-  async #storeFeedback(): Promise<void> {
-    const newest = this.#feedback;
-    this.#feedback = new Map();
-    await this.#ports.commands.feedback(this.robot, newest);
   }
 
   async #outcome(outcome: CommandOutcome): Promise<void> {
@@ -355,7 +355,9 @@ export class RobotSession {
     }
     this.#batchesInFlight += 1;
     try {
-      const seq = await this.#ports.data.write(this.robot, batch, receivedMs);
+      const opens = !this.#lanesOpen.has(batch.lane);
+      this.#lanesOpen.add(batch.lane);
+      const seq = await this.#ports.data.write(this.robot, batch, receivedMs, opens);
       this.#connection.send({ kind: 'batch_ack', spool_id: batch.spool_id, lane: batch.lane, seq });
     } finally {
       this.#batchesInFlight -= 1;

@@ -50,6 +50,8 @@ describe('a robot’s link', () => {
       clock: null,
       spool: null,
       drops: [],
+      missing_rows: 0,
+      missing_found_at: null,
       reported_at: null,
     });
   });

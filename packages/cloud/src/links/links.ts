@@ -13,7 +13,7 @@ import { GroupedWrites } from '../db/grouped-writes.js';
 import type { Store, Tx } from '../db/store.js';
 import type { RobotRef } from '../robots/robots.js';
 import { dropsOf, keepDrops } from './drops.js';
-import { robotWithLink } from './store.js';
+import { missingOf, robotWithLink } from './store.js';
 import type { LinkTables } from './table.js';
 
 type Row = LinkTables['robot_links'];
@@ -88,6 +88,7 @@ export class RobotLinks {
     const row = await robotWithLink(this.#store.db, robot.key).executeTakeFirst();
     if (!row) throw new ApiError('robot_not_found', `there is no robot with the id ${robot.id}`);
     const drops = await dropsOf(this.#store.db, robot.key).execute();
+    const missing = await missingOf(this.#store.db, robot.key).executeTakeFirst();
     const online = row.online === 1;
     // A robot counts as online for a moment after it lost its connection; and after a crash of ours nobody saw its session end.
     const hasEnded = row.ended_at_ms !== null && row.ended_at_ms > (row.connected_at_ms ?? 0);
@@ -106,6 +107,8 @@ export class RobotLinks {
       clock: clockOf(row),
       spool: spoolOf(row),
       drops,
+      missing_rows: missing?.rows ?? 0,
+      missing_found_at: timestampOf(missing?.found_at_ms ?? null),
       reported_at: timestampOf(row.reported_at_ms),
     };
   }

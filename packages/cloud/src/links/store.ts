@@ -1,4 +1,16 @@
+import { sql } from 'kysely';
 import type { Db } from '../db/store.js';
+
+/** What the robot had delivered and this store does not have. */
+export function missingOf(db: Db, robotKey: number) {
+  return db
+    .selectFrom('missing_rows')
+    .select((select) => [
+      select.fn.sum<number | null>(sql`last_seq - first_seq + 1`).as('rows'),
+      select.fn.max('found_at_ms').as('found_at_ms'),
+    ])
+    .where('robot_key', '=', robotKey);
+}
 
 /** A robot with what is known of its link; before the first session the link's columns are null. */
 export function robotWithLink(db: Db, robotKey: number) {

@@ -1,7 +1,7 @@
 /** /metrics for Prometheus: counts and times, nothing of any one robot or tenant. A registry of its own a cloud. */
 import { type RequestHandler, Router } from 'express';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Committed } from '../data/writer.js';
+import type { Committed, Missing } from '../data/writer.js';
 import { routeOf } from '../http/router.js';
 import type { RetentionRun } from '../retention/retention.js';
 
@@ -27,6 +27,11 @@ export class Metrics {
   readonly #commits = new Counter({
     name: 'drover_ingest_commits_total',
     help: 'Group commits',
+    registers: [this.#registry],
+  });
+  readonly #missing = new Counter({
+    name: 'drover_ingest_missing_rows_total',
+    help: 'Rows that robots had delivered and this store does not have: it was restored from a backup',
     registers: [this.#registry],
   });
   readonly #removed = new Counter({
@@ -64,6 +69,10 @@ export class Metrics {
     this.#rows.inc(rows);
     this.#batches.inc(batches);
     this.#commits.inc();
+  };
+
+  readonly missing = ({ rows }: Missing): void => {
+    this.#missing.inc(rows);
   };
 
   readonly retained = ({ removed, size, endedMs }: RetentionRun): void => {

@@ -37,6 +37,15 @@ export const robotLink = z
     drops: z
       .array(sourceDrop)
       .meta({ description: 'everything ever dropped on the robot, by source and reason, earlier spools included' }),
+    missing_rows: z
+      .int()
+      .nonnegative()
+      .meta({
+        description:
+          'rows that the robot had delivered and deleted and this store does not have: it was restored from a backup, or ' +
+          'the robot was deleted and created anew',
+      }),
+    missing_found_at: timestamp.nullable().meta({ description: 'when the last of them were found missing' }),
     reported_at: timestamp.nullable().meta({ description: 'when the robot told of its spool; null = never' }),
   })
   .meta({ id: 'RobotLink' });

@@ -40,8 +40,16 @@ export const hello = z.object({
     /** Since version 3. */
     lineage: lineage.optional(),
   }),
-  /** The data spool and the last sequence it has given out per lane. */
-  spool: z.object({ id: uuid, last_seq: z.object({ live: sequence, backfill: sequence }) }),
+  /**
+   * The data spool and the last sequence it has given out per lane. `first_seq`: the lowest one that it still holds, or the next
+   * it will give out where it holds none. What is before that was acknowledged and is gone here. Absent from agents
+   * before version 3.
+   */
+  spool: z.object({
+    id: uuid,
+    last_seq: z.object({ live: sequence, backfill: sequence }),
+    first_seq: z.object({ live: sequence.min(1), backfill: sequence.min(1) }).optional(),
+  }),
   ros: z.object({
     graph: z.enum(['rclnodejs', 'simulated']),
     /** `jazzy`, `kilted`, …; null where there is none (simulated). */

@@ -3,6 +3,7 @@ import { commands } from './0002_commands.js';
 import { streamStatus } from './0003_stream_status.js';
 import { robotLinks } from './0004_robot_links.js';
 import { inboxLineage } from './0005_inbox_lineage.js';
+import { missingRows } from './0006_missing_rows.js';
 
 export interface Migration {
   readonly version: number;
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'stream status', sql: streamStatus },
   { version: 4, name: 'robot links', sql: robotLinks },
   { version: 5, name: 'inbox lineage', sql: inboxLineage },
+  { version: 6, name: 'missing rows', sql: missingRows },
 ];
