@@ -128,6 +128,30 @@ describe('commands in flight', () => {
     await holds(robot);
   });
 
+  it('run at most once where the cloud is restored from a backup, which is told how they ended', async () => {
+    const robot = await start();
+    const call = await robot.call();
+    await robot.happened(call);
+    robot.line.cut();
+    await cloud.online(robot.id, false);
+    // In the backup one runs on the robot, and two wait at the cloud.
+    const open = [call, await robot.note(), await robot.note()];
+    const backup = join(await mkdtemp(join(tmpdir(), 'drover-backup-')), 'data');
+    await cloud.process.kill9();
+    await cp(cloud.dataDir, backup, { recursive: true });
+    await cloud.crashAndRestart();
+    robot.line.mend();
+    for (const { uuid } of open) expect(await cloud.outcome(uuid)).toMatchObject({ state: 'executed' });
+    await cloud.process.kill9();
+    await rm(cloud.dataDir, { recursive: true });
+    await cp(backup, cloud.dataDir, { recursive: true });
+    await cloud.crashAndRestart();
+    for (const { uuid } of open) expect(await cloud.outcome(uuid)).toMatchObject({ state: 'executed' });
+    expect(await holds(robot)).toEqual({ executed: 4 });
+    expect(robot.agent.process.text()).not.toContain('opened anew');
+    await rm(join(backup, '..'), { recursive: true });
+  });
+
   it('run at most once where two agents swap their inboxes', async () => {
     const [one, other] = [await start(), await start()];
     await Promise.all([one.putInFlight(), other.putInFlight()]);

@@ -1,7 +1,10 @@
 import { copyFileSync, cpSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openStoreFile, setAside } from '../disk/store-file.js';
 import { executed, freshUuid, silent, tempDataDir, topicCommand } from './fixture.js';
+import { checkInboxFile, Inbox } from './inbox.js';
+import { INBOX_MIGRATIONS } from './inbox-tables.js';
 import { openInbox } from './open.js';
 
 const GOAL_ID = 'aa'.repeat(16);
@@ -11,8 +14,6 @@ function open(dataDir: string, aheadMs = 0) {
   const now = () => Date.now() + aheadMs;
   return openInbox({ dataDir, newId: freshUuid, now, monotonicNow: () => performance.now(), log: silent });
 }
-
-type Inbox = ReturnType<typeof open>;
 
 /** One of each kind of command. */
 function fill(inbox: Inbox) {
@@ -147,6 +148,48 @@ describe('an inbox', () => {
     expect(second?.id).not.toBe(crashed?.id);
     expect(second?.earlier).toEqual([{ id: crashed?.id, version: crashed?.version }]);
     expect(second?.version).toBe((crashed?.version ?? 0) + 1);
+  });
+
+  it('of an agent that knew no lineages is the one that it was', () => {
+    const dir = tempDataDir();
+    const file = { path: join(dir, 'inbox.db'), newId: freshUuid, now: Date.now, log: silent };
+    const before = openStoreFile({ ...file, migrations: INBOX_MIGRATIONS.slice(0, 2) }, (opened) => opened);
+    const { uuid } = topicCommand();
+    before.db
+      .prepare(`INSERT INTO commands (uuid, state, body, taken_at_ms) VALUES (?, 'waiting', ?, 1)`)
+      .run(uuid, JSON.stringify(topicCommand({ uuid })));
+    before.db.close();
+    const inbox = open(dir);
+    expect(inbox.id).toBe(before.id);
+    expect(findings(inbox).runs).toEqual([uuid]);
+  });
+
+  it('that is a copy on a disk which takes no writes is one in memory, and on disk with the first write', () => {
+    const dir = tempDataDir();
+    const { waits } = fill(open(dir));
+    const copied = copyOf(dir);
+    let disk: { pragma: (text: string) => unknown } | undefined;
+    const file = { path: join(copied, 'inbox.db'), newId: freshUuid, now: Date.now, log: silent };
+    const copy = new Inbox({
+      ...file,
+      open: () =>
+        openStoreFile({ ...file, migrations: INBOX_MIGRATIONS }, (opened) => {
+          opened.db.pragma('query_only = ON');
+          disk = opened.db;
+          return checkInboxFile(opened);
+        }),
+      setAside: (why, detail) => setAside(file, why, detail),
+    });
+    const { id } = copy;
+    expect(copy.said().id).toBe(id);
+    expect(findings(copy).runs).toEqual([]);
+    const take = () => copy.take([{ command: topicCommand(), running: true, goalId: null }], 1);
+    expect(take).toThrow('readonly');
+    disk?.pragma('query_only = OFF');
+    take();
+    expect(copy.find(waits.uuid)).toMatchObject({ state: 'done' });
+    copy.close();
+    expect(open(copied).id).toBe(id);
   });
 
   it('remembers as many tenures as may be told', () => {

@@ -122,7 +122,7 @@ describe('commands in the store', () => {
     await commands.sweep();
     expect(await endOf(uuid)).toEqual({ state: 'created', error_code: null });
     nowMs += 1;
-    expect((await commands.deliverable(robot, INBOX, new Set())).commands).toEqual([]);
+    expect((await commands.deliverable(robot, { id: INBOX }, new Set())).commands).toEqual([]);
     await commands.sweep();
     expect(await endOf(uuid)).toEqual({ state: 'error', error_code: 'expired' });
   });
@@ -178,6 +178,16 @@ describe('commands in the store', () => {
     },
   );
 
+  it('that were taken are asked for again where the inbox tells its lineage, and can so not be one that forgot them', async () => {
+    liveInbox = INBOX;
+    const uuid = await post();
+    await commands.taken(robot, { id: INBOX }, { kind: 'command_taken', uuid, seq: 1 });
+    const due = async (tenure?: string) =>
+      (await commands.deliverable(robot, { id: INBOX, tenure }, new Set())).commands.map((command) => command.uuid);
+    expect(await due()).toEqual([]);
+    expect(await due(uuidv7())).toEqual([uuid]);
+  });
+
   it('cannot be ended by another robot', async () => {
     liveInbox = INBOX;
     const uuid = await post();
@@ -195,7 +205,7 @@ describe('commands in the store', () => {
     const uuids: string[] = [];
     for (let count = 0; count < WAITING_MAX; count += 1) uuids.push(await post({ ttlMs: 60_000 }));
     await expect(post({ ttlMs: 60_000 })).rejects.toThrow('queue full');
-    const { commands: delivered } = await commands.deliverable(robot, INBOX, new Set());
+    const { commands: delivered } = await commands.deliverable(robot, { id: INBOX }, new Set());
     expect(delivered.map((command) => command.uuid)).toEqual(uuids);
   });
 
@@ -218,7 +228,7 @@ describe('commands in the store', () => {
     liveInbox = INBOX;
     const goal = await post(GOAL);
     expect(await commands.cancel(1, goal)).toBe('canceled');
-    expect((await commands.deliverable(robot, INBOX, new Set())).cancels).toEqual([goal]);
+    expect((await commands.deliverable(robot, { id: INBOX }, new Set())).cancels).toEqual([goal]);
 
     const topic = await post();
     expect(await commands.cancel(1, topic)).toBe('not_cancelable');

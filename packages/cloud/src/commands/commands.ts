@@ -261,13 +261,18 @@ export class Commands {
   /**
    * What to write to the robot's socket now: its open commands of this inbox that are not among the `written` ones, bound
    * first, and goals to cancel. At most about DELIVERY_BYTES at once; `more` tells that there are more.
+   *
+   * An inbox that has shown that it knows all we were told of it gets those as well that it has taken: it answers with what
+   * it knows. A cloud that was restored from a backup learns so of outcomes which it had acknowledged since.
    */
-  async deliverable(robot: RobotRef, inboxId: string, written: ReadonlySet<string>) {
+  async deliverable(robot: RobotRef, inbox: InboxRef, written: ReadonlySet<string>) {
     const { db } = this.#store;
+    const inboxId = inbox.id;
     await commandStore.bindWaiting(db, robot.key, inboxId, this.#now());
     // Cancels first: one must never be known before its command, or the robot would get it too early, and only once.
     const cancels = await commandStore.cancelsRequested(db, robot.key, inboxId);
-    const due = (await commandStore.untaken(db, robot.key, inboxId)).filter(({ uuid }) => !written.has(uuid));
+    const open = await commandStore.dueTo(db, robot.key, inboxId, inbox.tenure !== undefined);
+    const due = open.filter(({ uuid }) => !written.has(uuid));
     const keys: number[] = [];
     for (let bytes = 0; keys.length < Math.min(due.length, DELIVERY_COUNT) && bytes < DELIVERY_BYTES; ) {
       const next = due[keys.length];

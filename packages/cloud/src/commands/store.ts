@@ -153,18 +153,20 @@ export async function countUntaken(db: Db, robotKey: number): Promise<number> {
   return Number(row.count);
 }
 
-/** What the robot's inbox should get: commands bound to it and not known to be taken, in POST order; without the payloads. */
-export function untaken(db: Db, robotKey: number, inboxId: string) {
-  return db
+/**
+ * What the robot's inbox should get: commands bound to it and not known to be taken, in POST order; without the payloads.
+ * @param isAsked also those known to be taken: the inbox answers what it knows of them.
+ */
+export function dueTo(db: Db, robotKey: number, inboxId: string, isAsked: boolean) {
+  const due = db
     .selectFrom('commands')
     .select(['key', 'uuid'])
     .select((select) => select.fn<number>('octet_length', ['payload']).as('bytes'))
     .where('robot_key', '=', robotKey)
     .where(isOpen)
-    .where('state', '=', 'created')
     .where('inbox_id', '=', inboxId)
-    .orderBy('key')
-    .execute();
+    .orderBy('key');
+  return (isAsked ? due : due.where('state', '=', 'created')).execute();
 }
 
 /** Commands as they are written to a socket, in POST order. */

@@ -55,7 +55,7 @@ export interface SessionPorts {
      */
     deliverable(
       robot: RobotRef,
-      inboxId: string,
+      inbox: InboxRef,
       written: ReadonlySet<string>,
     ): Promise<{ commands: DeliverableCommand[]; cancels: string[]; more: boolean }>;
     /** Commands that this inbox has taken and of which no outcome is known. */
@@ -295,9 +295,8 @@ export class RobotSession {
 
   async #deliver(): Promise<void> {
     for (let more = true; more; ) {
-      const { inboxId } = this;
-      if (this.#hasEnded() || inboxId === undefined || this.#holdsBack()) return;
-      const due = await this.#ports.commands.deliverable(this.robot, inboxId, this.#written);
+      if (this.#hasEnded() || this.#inbox === undefined || this.#holdsBack()) return;
+      const due = await this.#ports.commands.deliverable(this.robot, this.#inbox, this.#written);
       for (const command of due.commands) {
         this.#written.add(command.uuid);
         this.#connection.send({ kind: 'command', ...command, life_ms: command.deadline_cloud_ms - this.#ports.now() });
