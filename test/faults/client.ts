@@ -1,24 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_KEY, type TestCloud } from '../support/cloud.js';
-import type { CommandHistory, CommandRow } from './history.js';
+import type { CommandHistory } from './history.js';
 import type { PlannedChange, PlannedCommand } from './plan.js';
 
 /** A client that hears nothing for so long gives the request up, not knowing whether it was done. */
 const PATIENCE_MS = 2_500;
 const RETRY_MS = 150;
 
+/** How long a command lives where its `ttl_s` is 0. */
+const DELIVERY_MS = 5_000;
+
+interface Sent {
+  readonly planned: PlannedCommand;
+  readonly answered: string[];
+}
+
 interface ListedCommand {
   uuid: string;
   interface: string;
   state: string;
   error_code: string | null;
+  created_at: string;
   payload: { data?: string; a?: number | string; order?: number };
 }
 
 /** Commands and changes as a program of an operator's sends them to a cloud that comes and goes. */
 export class FaultClient {
   readonly #cloud: TestCloud;
-  readonly #sent: { planned: PlannedCommand; answered: string[] }[] = [];
+  readonly #sent: Sent[] = [];
   #over = false;
 
   constructor(cloud: TestCloud) {
@@ -31,7 +40,7 @@ export class FaultClient {
   }
 
   async send(planned: PlannedCommand): Promise<void> {
-    const sent = { planned, answered: [] as string[] };
+    const sent: Sent = { planned, answered: [] };
     this.#sent.push(sent);
     const path = `/robots/robot-${planned.robot}/commands`;
     const key: Record<string, string> = planned.idempotent ? { 'idempotency-key': `key-${planned.id}` } : {};
@@ -68,21 +77,22 @@ export class FaultClient {
 
   /** What became of each command, by the numbers in their payloads. */
   async histories(): Promise<CommandHistory[]> {
-    const rows = new Map<string, CommandRow[]>();
+    const found = new Map<string, ListedCommand[]>();
     for (const robot of new Set(this.#sent.map(({ planned }) => `robot-${planned.robot}`))) {
       for (const listed of await this.#cloud.get<ListedCommand[]>(`/robots/${robot}/commands?limit=1000`)) {
         const { data, a, order } = listed.payload;
         const key = `${robot} ${listed.interface} ${data ?? a ?? order}`;
-        rows.set(key, [
-          ...(rows.get(key) ?? []),
-          { uuid: listed.uuid, state: listed.state, errorCode: listed.error_code },
-        ]);
+        found.set(key, [...(found.get(key) ?? []), listed]);
       }
     }
     return this.#sent.map(({ planned, answered }) => {
       const robot = `robot-${planned.robot}`;
       const { id, interface: kind } = planned;
-      return { id, robot, interface: kind, answered, rows: rows.get(`${robot} ${kind} ${id}`) ?? [] };
+      const rows = (found.get(`${robot} ${kind} ${id}`) ?? []).map(({ uuid, state, error_code, created_at }) => {
+        const deadlineMs = monotonicMs(Date.parse(created_at)) + lifeMs(planned);
+        return { uuid, state, errorCode: error_code, deadlineMs };
+      });
+      return { id, robot, interface: kind, answered, rows };
     });
   }
 
@@ -110,6 +120,15 @@ export class FaultClient {
       }
     }
   }
+}
+
+/** A time of the cloud's wall clock, which is ours, by the monotonic clock that all processes of this machine have in common. */
+function monotonicMs(wallMs: number): number {
+  return wallMs - Date.now() + Number(process.hrtime.bigint() / 1_000_000n);
+}
+
+function lifeMs({ ttlS }: PlannedCommand): number {
+  return ttlS > 0 ? ttlS * 1_000 : DELIVERY_MS;
 }
 
 const TYPES = {

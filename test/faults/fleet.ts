@@ -9,6 +9,7 @@ import type { Running } from '../support/process.js';
 import { FaultClient } from './client.js';
 import { ROBOTS } from './plan.js';
 import { newestLife, newestValue } from './probe-file.js';
+import { StoreFile } from './store-file.js';
 
 export const COUNTERS = 5;
 const COUNTER_HZ = 100;
@@ -133,12 +134,14 @@ export class Fleet {
   readonly robots: readonly FleetRobot[];
   readonly #dir: string;
   readonly #processes: Processes;
+  readonly store: StoreFile;
   /** Sends commands, and remembers them for as long as the fleet lives. */
   readonly client: FaultClient;
 
   private constructor(parts: { cloud: TestCloud; robots: FleetRobot[]; dir: string; processes: Processes }) {
     this.cloud = parts.cloud;
     this.client = new FaultClient(parts.cloud);
+    this.store = new StoreFile(parts.cloud.dataDir);
     this.robots = parts.robots;
     this.#dir = parts.dir;
     this.#processes = parts.processes;

@@ -36,6 +36,8 @@ export interface Life {
 export interface Effect {
   readonly interface: 'topic' | 'service' | 'action_send_goal';
   readonly id: number;
+  /** The machine's monotonic clock, milliseconds. */
+  readonly atMs: number;
 }
 
 export interface CommandHistory {
@@ -52,6 +54,8 @@ export interface CommandRow {
   readonly uuid: string;
   readonly state: string;
   readonly errorCode: string | null;
+  /** The end of its life: it may not begin to act later than this, by the clock of the effects. */
+  readonly deadlineMs: number;
 }
 
 export interface Violation {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandHistory, History, Life, RobotHistory } from './history.js';
-import { KILL_LOSS_MAX, violations } from './invariants.js';
+import { KILL_LOSS_MAX, LATE_TOLERANCE_MS, violations } from './invariants.js';
 
 const LIFE_1 = 1_000_000_000;
 const LIFE_2 = 2_000_000_000;
@@ -34,11 +34,12 @@ function command(
   errorCode: string | null = null,
   changes: Partial<CommandHistory> = {},
 ): CommandHistory {
-  const rows = [{ uuid: 'one', state, errorCode }];
+  const rows = [{ uuid: 'one', state, errorCode, deadlineMs: 5_000 }];
   return { id: 7, robot: 'robot-0', interface: 'service', answered: ['one'], rows, ...changes };
 }
 
-const acted = (times: number) => Array.from({ length: times }, () => ({ interface: 'service', id: 7 }) as const);
+const acted = (times: number) =>
+  Array.from({ length: times }, () => ({ interface: 'service', id: 7, atMs: 100 }) as const);
 const invariants = (of: History) => violations(of).map(({ invariant }) => invariant);
 
 it('finds nothing wrong with a robot that lost the last values before its kill', () => {
@@ -113,13 +114,19 @@ describe('commands', () => {
     }
   });
 
+  it('may not act once their life is over', () => {
+    const at = (atMs: number) => ({ effects: [{ interface: 'service', id: 7, atMs } as const] });
+    expect(invariants(history(at(5_000 + LATE_TOLERANCE_MS), [command('executed')]))).toEqual([]);
+    expect(invariants(history(at(5_001 + LATE_TOLERANCE_MS), [command('executed')]))).toEqual(['no command acts late']);
+  });
+
   it('must end', () => {
     expect(found(command('created'), 0)).toEqual(['every command has a final outcome']);
     expect(found(command('sent'), 1)).toEqual(['every command has a final outcome']);
   });
 
   it('are one a request', () => {
-    const row = (uuid: string) => ({ uuid, state: 'error', errorCode: 'expired' });
+    const row = (uuid: string) => ({ uuid, state: 'error', errorCode: 'expired', deadlineMs: 5_000 });
     const two = command('error', null, { rows: [row('one'), row('two')] });
     expect(found(two, 0)).toEqual(['one request is one command']);
   });

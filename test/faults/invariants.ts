@@ -6,6 +6,9 @@ export const KILL_LOSS_MAX = 13;
 /** What an orderly stop may cost: received, and not sampled yet. */
 export const STOP_LOSS_MAX = 2;
 
+/** From the agent's last look at the clock to the effect, on a machine that is busy. */
+export const LATE_TOLERANCE_MS = 1_000;
+
 /** Ends that say the command never ran. */
 const NEVER_RAN = new Set(['robot_not_provisioned', 'robot_not_online', 'expired', 'canceled', 'not_allowed']);
 /** Ends that say it did. */
@@ -28,6 +31,7 @@ export function violations(history: History): Violation[] {
       ...forgotten(command),
       ...untrue(command, effectsOf(history, command)),
       ...repeated(command, effectsOf(history, command)),
+      ...late(command, effectsOf(history, command)),
     ]),
     ...diedWithRobot(history),
   ];
@@ -126,6 +130,17 @@ export function repeated({ id, rows }: CommandHistory, effects: readonly Effect[
   if (effects.length <= 1) return [];
   const uuids = rows.map((row) => row.uuid).join(', ');
   return [{ invariant: 'no command acts twice', detail: `${id} ${uuids}: ${effects.length} times` }];
+}
+
+/** No command begins to act once its life is over. */
+export function late({ id, robot, rows }: CommandHistory, effects: readonly Effect[]): Violation[] {
+  const deadlineMs = Math.max(...rows.map((row) => row.deadlineMs));
+  return effects
+    .filter(({ atMs }) => atMs > deadlineMs + LATE_TOLERANCE_MS)
+    .map(({ atMs }) => ({
+      invariant: 'no command acts late',
+      detail: `${id} at ${robot}: by ${atMs - deadlineMs} ms`,
+    }));
 }
 
 /** An outcome tells what happened. */

@@ -19,7 +19,7 @@ it('each round has several faults, a kill -9 among them, and all end in time', (
 
 it('two hundred rounds have every kind of fault, on every process and every link', () => {
   const faults = seeds.flatMap((seed) => planOf(seed).faults);
-  const kinds = ['kill', 'freeze', 'cut', 'stall', 'forget', 'half_open', 'slow', 'delay', 'clock'];
+  const kinds = ['kill', 'freeze', 'cut', 'stall', 'forget', 'one_way', 'half_open', 'slow', 'delay', 'clock'];
   const processes = ['cloud', 'robot-0', 'robot-1', 'robot-2'];
   expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(kinds));
   for (const kind of ['kill', 'freeze']) {

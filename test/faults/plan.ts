@@ -15,6 +15,14 @@ export type Fault =
       readonly atMs: number;
       readonly forMs: number;
     }
+  /** One way only, and a reset at the end: what was said is done or stored, and the answer lost. */
+  | {
+      readonly kind: 'one_way';
+      readonly target: Link;
+      readonly atMs: number;
+      readonly forMs: number;
+      readonly stalled: 'up' | 'down';
+    }
   | {
       readonly kind: 'half_open';
       readonly target: Link;
@@ -84,7 +92,7 @@ export interface Plan {
 
 const KINDS: readonly FaultKind[] = [
   ...(['kill', 'kill', 'kill', 'freeze', 'freeze', 'cut', 'cut', 'stall', 'forget'] as const),
-  ...(['half_open', 'half_open', 'slow', 'delay', 'clock'] as const),
+  ...(['one_way', 'one_way', 'half_open', 'half_open', 'slow', 'delay', 'clock'] as const),
 ];
 /** Between two faults of one process or one link. */
 const PAUSE_MS = 400;
@@ -109,17 +117,10 @@ export function isOf(seed: number, commandId: number): boolean {
 
 /** In words, for the tally. */
 export function faultText(fault: Fault): string {
-  const more =
-    fault.kind === 'half_open'
-      ? ` ${fault.resetEnd}'s end reset`
-      : fault.kind === 'slow'
-        ? ` ${fault.bytesPerS} B/s`
-        : fault.kind === 'delay'
-          ? ` ${fault.ms} ms`
-          : fault.kind === 'clock'
-            ? ` ${fault.shiftMs / 1000} s`
-            : '';
-  return `${fault.kind} ${fault.target}${more} @${fault.atMs}+${fault.forMs}`;
+  const more = Object.entries(fault).flatMap(([key, value]) =>
+    ['kind', 'target', 'atMs', 'forMs'].includes(key) ? [] : [` ${key} ${value}`],
+  );
+  return `${fault.kind} ${fault.target}${more.join('')} @${fault.atMs}+${fault.forMs}`;
 }
 
 function drawFaults(draw: Draw): Fault[] {
@@ -153,6 +154,8 @@ function drawFault(draw: Draw, kind: FaultKind): Fault {
     case 'stall':
     case 'forget':
       return { kind, target: link, atMs, forMs };
+    case 'one_way':
+      return { kind, target: link, atMs, forMs, stalled: draw.one(['up', 'down']) };
     case 'half_open':
       return { kind, target: link, atMs, forMs, resetEnd: draw.chance(0.6) ? 'robot' : 'cloud' };
     case 'slow':

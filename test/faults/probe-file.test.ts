@@ -3,12 +3,12 @@ import { newestLife, newestValue, readProbe } from './probe-file.js';
 
 const text = `life 1
 tick 1000000005 01
-topic 10
+topic 10 810
 tick 1000000006 11
 life 2
 tick 2000000001 11
-goal 23
-service 30
+goal 23 820
+service 30 830
 `;
 
 const options = { killed: new Set([1]), counters: 2, dueAfter: 0, dueTo: 2_000_000_001 };
@@ -20,9 +20,9 @@ it('tells what each life published to somebody, how it ended, and what commands 
     { number: 2, end: 'last', published: [[2_000_000_001], [2_000_000_001]] },
   ]);
   expect(effects).toEqual([
-    { interface: 'topic', id: 10 },
-    { interface: 'action_send_goal', id: 23 },
-    { interface: 'service', id: 30 },
+    { interface: 'topic', id: 10, atMs: 810 },
+    { interface: 'action_send_goal', id: 23, atMs: 820 },
+    { interface: 'service', id: 30, atMs: 830 },
   ]);
 });
 

@@ -18,17 +18,17 @@ export function readProbe(text: string, options: ReadOptions): { lives: Life[]; 
   const lives: { number: number; published: number[][] }[] = [];
   const effects: Effect[] = [];
   for (const line of text.split('\n')) {
-    const [word, value = '', heard = ''] = line.split(' ');
+    const [word, value = '', rest = ''] = line.split(' ');
     if (word === 'life') {
       lives.push({ number: Number(value), published: Array.from({ length: options.counters }, () => []) });
     } else if (word === 'tick') {
       for (const [at, values] of (lives.at(-1)?.published ?? []).entries()) {
-        if (heard[at] === '1') values.push(Number(value));
+        if (rest[at] === '1') values.push(Number(value));
       }
     } else if (word === 'goal') {
-      effects.push({ interface: 'action_send_goal', id: Number(value) });
+      effects.push({ interface: 'action_send_goal', id: Number(value), atMs: Number(rest) });
     } else if (word === 'topic' || word === 'service') {
-      effects.push({ interface: word, id: Number(value) });
+      effects.push({ interface: word, id: Number(value), atMs: Number(rest) });
     }
   }
   const { killed, dueAfter, dueTo } = options;

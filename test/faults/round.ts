@@ -6,13 +6,14 @@ import type { History, RobotHistory } from './history.js';
 import { violations } from './invariants.js';
 import { type Fault, type LineFault, type Plan, STORM_MS } from './plan.js';
 import { readProbe } from './probe-file.js';
-import { storedValues } from './store-file.js';
 
-/** A robot that is in the middle of a long wait between two attempts is started anew: a round is short. */
-const RECONNECT_MS = 6_000;
+/** A robot that is in a long wait between two attempts to connect is started anew: a round is short. */
+const LONG_WAIT_MS = 3_000;
+/** So is one that does not connect for so long, which the next start must mend. */
+const RECONNECT_MS = 30_000;
 /** A bound for what never comes to rest; a busy machine may take a good part of it to start processes. */
-const SETTLE_MS = 45_000;
-const LOOK_MS = 400;
+const SETTLE_MS = 100_000;
+const LOOK_MS = 700;
 
 export interface RoundReport {
   readonly history: History;
@@ -35,7 +36,7 @@ export async function runRound(fleet: Fleet, plan: Plan): Promise<RoundReport> {
 /** A new fleet, once every counter of every robot has arrived. */
 export async function startFleet(): Promise<Fleet> {
   const fleet = await Fleet.start();
-  while (storedValues(fleet.cloud.dataDir).size < fleet.robots.length * COUNTERS) {
+  while (fleet.store.values().size < fleet.robots.length * COUNTERS) {
     if (fleet.crashes.length > 0) throw new Error(fleet.crashes.join('; '));
     await sleep(100);
   }
@@ -104,6 +105,12 @@ async function inflictOnLine(line: LinkProxy, fault: LineFault): Promise<void> {
       await sleep(fault.forMs);
       line.mend();
       return;
+    case 'one_way':
+      line.stall([fault.stalled]);
+      await sleep(fault.forMs);
+      line.reset();
+      line.mend();
+      return;
     case 'forget':
     case 'half_open':
       if (fault.kind === 'half_open') line.halfOpen(fault.resetEnd);
@@ -139,15 +146,10 @@ async function settle(fleet: Fleet): Promise<History> {
 }
 
 async function reconnected(fleet: Fleet, robot: FleetRobot): Promise<void> {
-  const isOnline = (body: { online: boolean }) => body.online;
-  const path = `/robots/${robot.name}`;
-  try {
-    await fleet.cloud.until(path, isOnline, RECONNECT_MS);
-    // It may only still count as online.
+  for (const deadlineMs = performance.now() + RECONNECT_MS; performance.now() < deadlineMs; await sleep(200)) {
     const [last] = robot.agent.process.lines.filter(({ part }) => part === 'link').slice(-1);
-    if (last === undefined || last.msg === 'connected') return;
-  } catch {
-    // Started anew below.
+    if (last?.msg === 'connected') return;
+    if (Number(last?.retryInMs) > LONG_WAIT_MS) break;
   }
   await fleet.stopRobot(robot);
   await robot.restart();
@@ -155,7 +157,7 @@ async function reconnected(fleet: Fleet, robot: FleetRobot): Promise<void> {
 
 /** The history so far. */
 async function look(fleet: Fleet, dueTo: readonly number[]): Promise<History> {
-  const stored = storedValues(fleet.cloud.dataDir);
+  const stored = fleet.store.values();
   const robots = await Promise.all(
     fleet.robots.map(async (robot, at): Promise<RobotHistory> => {
       const streams = await streamsOf(fleet, robot.name);
@@ -177,7 +179,7 @@ async function look(fleet: Fleet, dueTo: readonly number[]): Promise<History> {
 /** The same with what the API counts, between two looks into the store: data goes on to come. */
 async function withCounts(fleet: Fleet, history: History): Promise<History> {
   const told = await Promise.all(history.robots.map(({ robot }) => streamsOf(fleet, robot)));
-  const stored = storedValues(fleet.cloud.dataDir);
+  const stored = fleet.store.values();
   const robots = history.robots.map((robot, at) => {
     const after = countersOf(stored, robot.robot);
     const counted = robot.stored.map(({ length: before }, counter) => ({
@@ -190,8 +192,11 @@ async function withCounts(fleet: Fleet, history: History): Promise<History> {
   return { ...history, robots };
 }
 
-function countersOf(stored: ReadonlyMap<string, number[]>, robot: string): number[][] {
-  return Array.from({ length: COUNTERS }, (_, counter) => stored.get(`${robot} ${counterSource(counter)}`) ?? []);
+function countersOf(stored: ReadonlyMap<string, readonly number[]>, robot: string): number[][] {
+  // Copies: what is stored later is not of this look.
+  return Array.from({ length: COUNTERS }, (_, counter) => [
+    ...(stored.get(`${robot} ${counterSource(counter)}`) ?? []),
+  ]);
 }
 
 function streamsOf(fleet: Fleet, robot: string) {

@@ -18,21 +18,22 @@ const GOAL_STEP_MS = 200;
  *
  *     life 2                 the process runs for the second time: its counters begin at 2 * PROBE_LIFE + 1
  *     tick 2000000001 11111  published by each counter that has a 1, since somebody was subscribed to it
- *     topic TEXT | service A | goal ORDER
+ *     topic TEXT 812345 | service A 812345 | goal ORDER 812345   with the machine's monotonic clock, in ms
  */
 export async function startProbe(node: RosNode, file: string): Promise<void> {
   const fd = openSync(file, 'a+');
   const write = (line: string) => writeSync(fd, `${line}\n`);
+  const effect = (kind: string, value: unknown) => write(`${kind} ${value} ${process.hrtime.bigint() / 1_000_000n}`);
   const life = (readFileSync(file, 'utf8').match(/^life /gm)?.length ?? 0) + 1;
   write(`life ${life}`);
   await count(node, life, write);
-  await node.subscribe('/probe/note', 'std_msgs/msg/String', ({ data }) => write(`topic ${data}`), { depth: 100 });
+  await node.subscribe('/probe/note', 'std_msgs/msg/String', ({ data }) => effect('topic', data), { depth: 100 });
   await node.service('/probe/add', 'example_interfaces/srv/AddTwoInts', async ({ a, b }) => {
-    write(`service ${a}`);
+    effect('service', a);
     await passed(node, Number(b));
     return { sum: BigInt(String(a)) + BigInt(String(b)) };
   });
-  await node.actionServer('/probe/goal', 'example_interfaces/action/Fibonacci', goals(node, write));
+  await node.actionServer('/probe/goal', 'example_interfaces/action/Fibonacci', goals(node, effect));
 }
 
 async function passed(node: RosNode, ms: number): Promise<void> {
@@ -60,11 +61,11 @@ async function count(node: RosNode, life: number, write: (line: string) => void)
   });
 }
 
-function goals(node: RosNode, write: (line: string) => void): ActionHandlers {
+function goals(node: RosNode, effect: (kind: string, value: unknown) => void): ActionHandlers {
   return {
     execute: ({ goal, canceled, feedback }) =>
       new Promise((resolve) => {
-        write(`goal ${goal.order}`);
+        effect('goal', goal.order);
         const sequence: number[] = [];
         const steps = Number(goal.order) % 10;
         const end = (status: 'succeeded' | 'canceled') => {
