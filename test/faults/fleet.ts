@@ -147,13 +147,13 @@ export class Fleet {
     this.#processes = parts.processes;
   }
 
-  static async start(): Promise<Fleet> {
+  static async start(robotCount: number = ROBOTS): Promise<Fleet> {
     const dir = await mkdtemp(join(tmpdir(), 'drover-faults-'));
     const processes = new Processes();
     const cloud = await TestCloud.start();
     processes.watch('cloud', cloud.process);
     const robots = await Promise.all(
-      Array.from({ length: ROBOTS }, async (_, at) => {
+      Array.from({ length: robotCount }, async (_, at) => {
         const name = `robot-${at}`;
         const token = await cloud.register(name);
         for (let counter = 0; counter < COUNTERS; counter += 1) {

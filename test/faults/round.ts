@@ -34,8 +34,8 @@ export async function runRound(fleet: Fleet, plan: Plan): Promise<RoundReport> {
 }
 
 /** A new fleet, once every counter of every robot has arrived. */
-export async function startFleet(): Promise<Fleet> {
-  const fleet = await Fleet.start();
+export async function startFleet(robots?: number): Promise<Fleet> {
+  const fleet = await Fleet.start(robots);
   while (fleet.store.values().size < fleet.robots.length * COUNTERS) {
     if (fleet.crashes.length > 0) throw new Error(fleet.crashes.join('; '));
     await sleep(100);
