@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { StreamStatus } from '@drover/shared/api/streams';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestAgent } from './support/agent.js';
 import { TestCloud } from './support/cloud.js';
-import { COUNTER, counterGoesOn, counterStopped, counterValues, tally } from './support/counter.js';
+import { COUNTER, counterGoesOn, counterValues, tally } from './support/counter.js';
 import { describeDisk, SmallDisk } from './support/small-disk.js';
 import { addStream, untilStatus } from './support/streams.js';
 
@@ -14,7 +14,7 @@ describeDisk('a robot whose disk takes no writes', () => {
   let disk: SmallDisk;
   let agent: TestAgent;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     disk = new SmallDisk(64);
     cloud = await TestCloud.start();
     const token = await cloud.register('rover-1');
@@ -30,7 +30,7 @@ describeDisk('a robot whose disk takes no writes', () => {
     await counterGoesOn(cloud);
   });
 
-  afterEach(async () => {
+  afterAll(async () => {
     disk?.free();
     expect(await agent?.stop()).toBe(0);
     expect(await cloud?.stop()).toBe(0);
@@ -48,7 +48,6 @@ describeDisk('a robot whose disk takes no writes', () => {
     disk.free();
     await counterGoesOn(cloud, 50);
     expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
-    await counterStopped(cloud);
     const values = tally(await counterValues(cloud));
     expect(values).toMatchObject({ twice: 0, missing: 0 });
     const said = agent.process.lines.slice(since).filter(({ level }) => Number(level) >= 40);
@@ -72,7 +71,6 @@ describeDisk('a robot whose disk takes no writes', () => {
     await untilStatus(cloud, '/counter', (status) => dropped(status) > 50, 60_000);
     disk.free();
     await counterGoesOn(cloud, 50);
-    await counterStopped(cloud);
     const values = tally(await counterValues(cloud));
     expect(values.twice).toBe(0);
     // Told every 5 s.

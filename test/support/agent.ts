@@ -11,10 +11,6 @@ export class TestAgent {
   readonly dataDir: string;
   process: Running;
 
-  get token(): string {
-    return this.#env.DROVER_TOKEN ?? '';
-  }
-
   private constructor(dataDir: string, env: Record<string, string>, supervised: boolean, within: readonly string[]) {
     this.dataDir = dataDir;
     this.#within = within;

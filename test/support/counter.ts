@@ -2,15 +2,27 @@ import type { TestCloud } from './cloud.js';
 
 export const COUNTER = { source: '/counter', type: 'std_msgs/msg/Int64', hz: 100 };
 
-/** The values of the simulated robot's /counter that the cloud has, in their own order. */
-export async function counterValues(cloud: TestCloud, robotId = 'rover-1'): Promise<number[]> {
-  const values: number[] = [];
+interface Point {
+  uuid: string;
+  stamp: string;
+  payload: { data: number };
+}
+
+/** The points of the simulated robot's /counter that the cloud has. */
+async function counterPoints(cloud: TestCloud, robotId: string): Promise<Point[]> {
+  const points = new Map<string, Point>();
   for (let offset = 0; ; offset += 1000) {
-    const path = `/robots/${robotId}/data?source=/counter&limit=1000&offset=${offset}`;
-    const page = await cloud.get<{ payload: { data: number } }[]>(path);
-    values.push(...page.map((point) => point.payload.data));
-    if (page.length < 1000) return values.sort((a, b) => a - b);
+    const page = await cloud.get<Point[]>(`/robots/${robotId}/data?source=/counter&limit=1000&offset=${offset}`);
+    // One that came meanwhile moves the others down, so that the next page begins with some of this one.
+    for (const point of page) points.set(point.uuid, point);
+    if (page.length < 1000) return [...points.values()];
   }
+}
+
+/** Their values, in their own order. */
+export async function counterValues(cloud: TestCloud, robotId = 'rover-1'): Promise<number[]> {
+  const points = await counterPoints(cloud, robotId);
+  return points.map((point) => point.payload.data).sort((a, b) => a - b);
 }
 
 /** How many values there are, how many are there twice, and how many are missing between the first and the last. */
@@ -31,7 +43,7 @@ export async function counterGoesOn(cloud: TestCloud, more = 50, robotId = 'rove
 /** The robot sends what it has within this time, unless it is kept from it. */
 const QUIET_MS = 2_000;
 
-/** Disables the stream and waits until nothing of it comes any more: paging would race with new values. */
+/** Disables the stream and waits until nothing of it comes any more, backfill included. */
 export async function counterStopped(cloud: TestCloud, robotId = 'rover-1'): Promise<void> {
   await cloud.call('PATCH', `/robots/${robotId}/%2Fcounter`, { enabled: false, hz: 100 });
   let last = { count: -1, sinceMs: 0 };
@@ -53,12 +65,7 @@ interface Run {
 
 /** As tally(), where the robot has been started anew: each start counts from 1, and its first moments don't count. Two points of one value and one stamp are one. */
 export async function counterRuns(cloud: TestCloud, robotId = 'rover-1'): Promise<{ twice: number; runs: Run[] }> {
-  const points: { stamp: string; payload: { data: number } }[] = [];
-  for (let offset = 0; ; offset += 1000) {
-    const page = await cloud.get<typeof points>(`/robots/${robotId}/data?source=/counter&limit=1000&offset=${offset}`);
-    points.push(...page);
-    if (page.length < 1000) break;
-  }
+  const points = await counterPoints(cloud, robotId);
   const distinct = [
     ...new Set(points.map(({ stamp, payload }) => `${stamp} ${String(payload.data).padStart(9, '0')}`)),
   ];
