@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StreamStatus } from '@drover/shared/api/streams';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { TestAgent } from './support/agent.js';
 import { TestCloud } from './support/cloud.js';
 import { COUNTER, counterGoesOn, counterRuns, counterStopped } from './support/counter.js';
@@ -18,10 +18,9 @@ describe('a spool that was copied', () => {
   let proxy: LinkProxy;
   let agent: TestAgent;
   let copy: string;
-  const others: TestAgent[] = [];
+  let other: TestAgent | undefined;
 
-  beforeEach(async () => {
-    copy = await mkdtemp(join(tmpdir(), 'drover-copy-'));
+  beforeAll(async () => {
     cloud = await TestCloud.start();
     proxy = await LinkProxy.start(cloud.url);
     agent = await TestAgent.start({ url: proxy.url, token: await cloud.register('rover-1') });
@@ -30,13 +29,29 @@ describe('a spool that was copied', () => {
     await counterGoesOn(cloud);
   });
 
+  beforeEach(async () => {
+    copy = await mkdtemp(join(tmpdir(), 'drover-copy-'));
+  });
+
   afterEach(async () => {
-    for (const other of others.splice(0)) await other.stop();
+    await other?.stop();
+    await rm(copy, { recursive: true, force: true });
+  });
+
+  afterAll(async () => {
     expect(await agent?.stop()).toBe(0);
     await proxy?.stop();
     expect(await cloud?.stop()).toBe(0);
-    await rm(copy, { recursive: true, force: true });
   });
+
+  /** Of each run of the agent, all that it sampled. */
+  async function eachOnce(what: string, robotId = 'rover-1'): Promise<void> {
+    const { twice, runs } = await counterRuns(cloud, robotId);
+    console.log(
+      `${what}: ${twice} twice, runs ${runs.map(({ values, missing }) => `${values} - ${missing}`).join(', ')}`,
+    );
+    expect({ twice, missing: runs.map(({ missing }) => missing) }).toEqual({ twice: 0, missing: runs.map(() => 0) });
+  }
 
   /** As a backup of the disk has it: of one moment. */
   async function copied(): Promise<void> {
@@ -60,10 +75,7 @@ describe('a spool that was copied', () => {
     await agent.restart();
     await agent.process.line(({ msg }) => /spool is an old copy/.test(msg));
     await counterGoesOn(cloud, 100);
-    await counterStopped(cloud);
-    const runs = await counterRuns(cloud);
-    console.log('mid-session copy', runs);
-    expect(runs).toMatchObject({ twice: 0, runs: [{ missing: 0 }, { missing: 0 }] });
+    await eachOnce('copy of mid-session');
   });
 
   it('with rows that were sent after: they do not come again, and are counted', async () => {
@@ -76,15 +88,13 @@ describe('a spool that was copied', () => {
     await agent.restart();
     await agent.process.line(({ msg }) => /spool is an old copy/.test(msg));
     await counterGoesOn(cloud, 100);
-    const status = await untilStatus(cloud, '/counter', (told) => restoredRows(told) > 0);
-    await counterStopped(cloud);
-    const runs = await counterRuns(cloud);
-    console.log('copy with unsent rows', runs, status.drops);
-    expect(runs).toMatchObject({ twice: 0, runs: [{ missing: 0 }, { missing: 0 }] });
+    const { drops } = await untilStatus(cloud, '/counter', (told) => restoredRows(told) > 0);
+    console.log(drops);
+    await eachOnce('copy with rows that were sent after');
   });
 
   it('with rows that were never sent, as the original was lost: they are sent', async () => {
-    await proxy.cut();
+    proxy.cut();
     await cloud.online('rover-1', false);
     await copied();
     await restored();
@@ -92,31 +102,20 @@ describe('a spool that was copied', () => {
     await agent.restart();
     await counterGoesOn(cloud, 200);
     await counterStopped(cloud);
-    const runs = await counterRuns(cloud);
-    console.log('copy with rows never sent', runs);
-    expect(runs).toMatchObject({ twice: 0, runs: [{ missing: 0 }, { missing: 0 }] });
+    await eachOnce('copy with rows that were never sent');
+    await cloud.call('PATCH', '/robots/rover-1/streams/%2Fcounter', { enabled: true, hz: COUNTER.hz });
   });
 
   it("to another robot, with that one's token: each robot gets its own data and none of the other's", async () => {
-    proxy.cut();
-    await cloud.online('rover-1', false);
+    await counterGoesOn(cloud);
+    // At once, so that the newest of the samples are not sent yet.
     await copied();
     const token = await cloud.register('rover-2');
-    await addStreamTo('rover-2');
-    others.push(await TestAgent.start({ url: cloud.url, token, dataDir: copy }));
+    expect((await cloud.call('POST', '/robots/rover-2/streams', COUNTER)).status).toBe(201);
+    other = await TestAgent.start({ url: cloud.url, token, dataDir: copy });
+    await other.process.line(({ msg, why }) => /set aside/.test(msg) && why === 'other-robot');
     await counterGoesOn(cloud, 100, 'rover-2');
-    proxy.mend();
-    await counterGoesOn(cloud, 100);
-    await counterStopped(cloud);
-    await counterStopped(cloud, 'rover-2');
-    const [first, second] = [await counterRuns(cloud), await counterRuns(cloud, 'rover-2')];
-    console.log('two robots of one image', first, second);
-    expect(first).toMatchObject({ twice: 0, runs: [{ missing: 0 }] });
-    expect(second).toMatchObject({ twice: 0, runs: [{ missing: 0, first: 1 }] });
+    await eachOnce('of two robots with one image, the first');
+    await eachOnce('the second', 'rover-2');
   });
-
-  async function addStreamTo(robotId: string): Promise<void> {
-    const answer = await cloud.call('POST', `/robots/${robotId}/streams`, COUNTER);
-    expect(answer.status).toBe(201);
-  }
 });
