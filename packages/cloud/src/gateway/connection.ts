@@ -18,6 +18,8 @@ const CLOSE_REASON_BYTES_MAX = 123;
 export interface ConnectionEvents {
   message: (message: UpMessage) => void;
   ended: (ending: Ending) => void;
+  /** Something that was sent has been taken by the network. */
+  flushed: () => void;
 }
 
 /**
@@ -71,7 +73,7 @@ export class Connection {
   /** Sends one message; dropped without a word on a connection that is closing, since its session is over anyway. */
   send(message: DownMessage): void {
     if (!this.isOpen) return;
-    for (const frame of this.#writer.frames(message)) this.#socket.send(frame);
+    for (const frame of this.#writer.frames(message)) this.#socket.send(frame, this.#events.flushed);
     if (this.#socket.bufferedAmount > UNSENT_BYTES_MAX) {
       this.#log.warn({ unsent_bytes: this.#socket.bufferedAmount }, 'robot does not read; connection given up');
       this.#socket.terminate();

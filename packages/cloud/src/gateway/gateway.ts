@@ -140,6 +140,7 @@ export class Gateway {
     const events = {
       message: (message: Parameters<RobotSession['accept']>[0]) => session.accept(message),
       ended: (ending: Ending) => session.ended(ending),
+      flushed: () => session.flushed(),
     };
     const session: RobotSession = new RobotSession(
       robot,

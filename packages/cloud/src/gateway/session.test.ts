@@ -168,11 +168,11 @@ describe('a session', () => {
       latched: false,
     }));
     session.commandsWaiting();
-    session.tick(0);
+    session.flushed();
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(delivered()).toEqual([]);
     connection.unsentBytes = 0;
-    session.tick(1_000);
+    session.flushed();
     await expect.poll(delivered).toEqual(['/a', '/b', '/c']);
     session.commandsWaiting();
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -153,7 +153,6 @@ export class RobotSession {
 
   tick(nowMs: number): void {
     this.#connection.tick(nowMs);
-    this.#goOn();
   }
 
   close(code: CloseCode, reason: string): void {
@@ -172,6 +171,14 @@ export class RobotSession {
   /** Commands or cancels wait in the store: send them. */
   commandsWaiting(): void {
     if (this.#state === 'open') this.#attempt(this.#deliveryLoop.run());
+  }
+
+  /** The connection has written on: what was held back follows. */
+  flushed(): void {
+    if (!this.#isHeld || this.#connection.unsentBytes > UNSENT_HOLD_BYTES) return;
+    this.#isHeld = false;
+    this.desiredChanged();
+    this.commandsWaiting();
   }
 
   /** What the robot answers. @throws NoAnswerError */
@@ -207,8 +214,6 @@ export class RobotSession {
         break;
       case 'command_taken':
         this.#attempt(this.#intake.write(this.#taken(message)));
-        // It reads.
-        this.#goOn();
         break;
       case 'command_feedback':
         this.#attempt(this.#feedback.came(message));
@@ -317,14 +322,6 @@ export class RobotSession {
     const holds = this.#connection.unsentBytes > UNSENT_HOLD_BYTES;
     if (holds) this.#isHeld = true;
     return holds;
-  }
-
-  /** Sends what was held back, where the robot has read on. */
-  #goOn(): void {
-    if (!this.#isHeld || this.#connection.unsentBytes > UNSENT_HOLD_BYTES) return;
-    this.#isHeld = false;
-    this.desiredChanged();
-    this.commandsWaiting();
   }
 
   /** Outcomes that the robot has told are not told again by itself: a store that was set back to a backup asks for them. */
