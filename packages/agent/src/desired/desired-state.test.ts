@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Desired } from '@drover/shared/link/desired';
 import type { UpMessage } from '@drover/shared/link/up';
@@ -60,6 +60,23 @@ describe('the desired state', () => {
     state.receive(document(5));
     state.opened(uplink, 'robot-2');
     expect(state.revision).toBeNull();
+  });
+
+  it('is written once, however often sessions bring it', () => {
+    const { state, said, uplink, dataDir } = setUp();
+    const path = join(dataDir, 'desired.json');
+    state.opened(uplink, 'robot-1');
+    state.receive(document(1));
+    const { ino } = statSync(path);
+    for (const next of [state, setUp(dataDir).state]) {
+      if (next !== state) next.start();
+      next.opened(uplink, 'robot-1');
+      next.receive(document(1));
+      expect(statSync(path).ino).toBe(ino);
+    }
+    expect(said.length).toBe(3);
+    state.receive(document(2));
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ desired: { revision: 2 } });
   });
 
   it('that makes no sense on disk is set aside', () => {

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Desired, desired as desiredSchema } from '@drover/shared/link/desired';
 import type { Logger } from 'pino';
@@ -28,6 +28,8 @@ export class DesiredState {
   readonly #log: Logger;
   readonly #path: string;
   #current: Desired | null = null;
+  /** What the file holds. */
+  #storedText: string | null = null;
   #robotId = '';
   #uplink: Uplink | null = null;
   #isFirstOfSession = true;
@@ -63,6 +65,7 @@ export class DesiredState {
       );
       return;
     }
+    this.#storedText = text;
     this.#current = stored.data.desired;
     this.#robotId = stored.data.robot_id;
     this.#log.info({ revision: this.#current.revision }, 'desired state of the last session applies');
@@ -96,8 +99,12 @@ export class DesiredState {
 
   /** False where the disk refused: the document then holds until the next restart. */
   #store(document: Desired): boolean {
+    const text = JSON.stringify({ robot_id: this.#robotId, desired: document });
+    // Each session brings it: a network that comes and goes must not wear the robot's flash.
+    if (text === this.#storedText && existsSync(this.#path)) return true;
     try {
-      writeDurably(this.#path, JSON.stringify({ robot_id: this.#robotId, desired: document }));
+      writeDurably(this.#path, text);
+      this.#storedText = text;
       return true;
     } catch (error) {
       this.#log.error({ err: error }, 'the desired state can not be stored; it applies until a restart');

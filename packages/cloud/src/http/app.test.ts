@@ -187,6 +187,13 @@ describe('the HTTP app', () => {
     expect((await cloud.get(`/robots/rover-1/logs?from=${text}`)).status).toBe(status);
   });
 
+  it('answers a corrupt store as unavailable, with the remedy', async () => {
+    failure = new Sqlite.SqliteError('database disk image is malformed', 'SQLITE_CORRUPT');
+    const answer = await cloud.get('/failing');
+    expect([answer.status, answer.body.error_code]).toEqual([503, 'unavailable']);
+    expect(answer.body.message).toMatch(/corrupt.*backup/);
+  });
+
   it('answers a full disk as unavailable, for now', async () => {
     failure = new Sqlite.SqliteError('database or disk is full', 'SQLITE_FULL');
     const answer = await cloud.get('/failing');
