@@ -98,6 +98,22 @@ export function factsOf(file: string): StoreFacts {
   }
 }
 
+/** The numbers of a std_msgs/msg/Int64 source with their stamps, as a running cloud has them, in the order of the API: by stamp. */
+export function storedStamps(dataDir: string, source: string) {
+  const database = new Database(join(dataDir, 'drover.db'), { readonly: true });
+  try {
+    const rows = database
+      .prepare(
+        `SELECT cdr, stamp_ms AS stampMs, robot_stamp_ms AS robotStampMs, received_ms AS receivedMs
+         FROM points JOIN sources ON sources.key = source_key WHERE name = ? ORDER BY stamp_ms, points.id`,
+      )
+      .all(source) as { cdr: Buffer; stampMs: number; robotStampMs: number | null; receivedMs: number }[];
+    return rows.map(({ cdr, ...stamps }) => ({ count: Number(cdr.readBigInt64LE(4)), ...stamps }));
+  } finally {
+    database.close();
+  }
+}
+
 /** SQLite's word on a store's file: `ok`. */
 export function integrityOf(file: string): unknown {
   const database = new Database(file, { readonly: true });

@@ -64,6 +64,26 @@ it('follows a cloud whose clock was set, and gives the offset to the wall clock 
   expect(clock.offset()?.offset_ms).toBeCloseTo(50_100 - 1_000_000);
 });
 
+it('corrects stamps by an offset that follows a better measurement slowly, so that none overtakes another', () => {
+  let now = 1_000;
+  const clock = new CloudClock(
+    () => now,
+    () => now,
+  );
+  // The first exchange had a slow way back.
+  clock.add(exchange(now - 200, 500, 0, 200));
+  const stamps = [now + (clock.offset()?.offset_ms ?? 0)];
+  clock.add(exchange(now, 500, 0, 0));
+  for (let n = 0; n < 200; n += 1) {
+    now += 20;
+    const offset = clock.offset();
+    stamps.push(now + (offset?.offset_ms ?? 0));
+    expect(Math.abs((offset?.offset_ms ?? 0) - 500)).toBeLessThanOrEqual(offset?.uncertainty_ms ?? 0);
+  }
+  for (const [at, stamp] of stamps.slice(1).entries()) expect(stamp - (stamps[at] ?? 0)).toBeGreaterThan(15);
+  expect((stamps.at(-1) ?? 0) - now).toBeCloseTo(500);
+});
+
 it('counts the time a robot is suspended', () => {
   let fine = 0;
   let boot = 100_000;

@@ -1,7 +1,18 @@
+import type { ClockOffset } from '@drover/shared/link/clock';
+
 /** Samples kept; the one with the smallest uncertainty counts. */
 const SAMPLES_MAX = 8;
 /** How far two quartz clocks may drift apart, as part of the uncertainty of an aging sample. */
 const DRIFT_PER_MS = 100e-6;
+
+/**
+ * Stamps are corrected by an offset that moves by at most so much of the time passed, and so much at once, towards the best
+ * measurement: each message's stamp would else jump with every better one, and messages a few milliseconds apart change places.
+ */
+const SLEW_PART_MAX = 0.05;
+const SLEW_MS_MAX = 5;
+/** Above this the clocks were set, and it is taken at once. */
+const SLEW_FROM_MS_MAX = 1_000;
 
 /** One exchange with the cloud, times in milliseconds. */
 export interface ClockExchange {
@@ -28,6 +39,8 @@ export class CloudClock {
   readonly #monotonicNow: () => number;
   readonly #wallNow: () => number;
   #samples: ClockSample[] = [];
+  /** Cloud's clock minus the robot's monotonic clock, as stamps are corrected by. */
+  #slewed: { readonly atMs: number; readonly offsetMs: number } | null = null;
 
   constructor(monotonicNow: () => number, wallNow: () => number) {
     this.#monotonicNow = monotonicNow;
@@ -51,10 +64,26 @@ export class CloudClock {
     return best && { ms: now + best.offsetMs, uncertaintyMs: best.uncertaintyMs };
   }
 
-  /** Robot's wall clock + offset = cloud's clock. */
-  offset(): { offset_ms: number; uncertainty_ms: number } | null {
-    const cloud = this.cloudNow();
-    return cloud && { offset_ms: cloud.ms - this.#wallNow(), uncertainty_ms: cloud.uncertaintyMs };
+  /** Robot's wall clock + offset = cloud's clock, for the correction of stamps: follows the best measurement slowly. */
+  offset(): ClockOffset | null {
+    const now = this.#monotonicNow();
+    const best = this.#best(now);
+    if (!best) return null;
+    const offsetMs = this.#slew(best.offsetMs, now);
+    return {
+      offset_ms: now + offsetMs - this.#wallNow(),
+      uncertainty_ms: best.uncertaintyMs + Math.abs(best.offsetMs - offsetMs),
+    };
+  }
+
+  #slew(wantedMs: number, now: number): number {
+    const { atMs, offsetMs } = this.#slewed ?? { atMs: now, offsetMs: wantedMs };
+    const missingMs = wantedMs - offsetMs;
+    const mostMs = Math.min(SLEW_MS_MAX, (now - atMs) * SLEW_PART_MAX);
+    const isSet = Math.abs(missingMs) > SLEW_FROM_MS_MAX;
+    const nextMs = isSet ? wantedMs : offsetMs + Math.max(-mostMs, Math.min(mostMs, missingMs));
+    this.#slewed = { atMs: now, offsetMs: nextMs };
+    return nextMs;
   }
 
   #best(now: number): ClockSample | null {

@@ -123,6 +123,7 @@ export class LogCollector {
       schema: { hash, text },
       publisher,
       robotStampMs: stampMs,
+      clockMs: message.wallMs - message.atMs,
       cdr: message.cdr,
     };
     const isKept = this.#config.enabled && level >= SEVERITY[this.#config.min_level];

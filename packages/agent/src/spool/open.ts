@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openStoreFile, type StoreFileOptions, setAside } from '../disk/store-file.js';
+import type { Boot } from './clocks.js';
 import { checkInboxFile, Inbox } from './inbox.js';
 import { INBOX_MIGRATIONS } from './inbox-tables.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
@@ -19,7 +20,7 @@ export interface OpenOptions {
 
 /** Opens the spool of a data directory, new where there is none. @throws SQLite's error where the disk refuses. */
 export function openSpool(
-  options: OpenOptions & { readonly bytesMax: number; readonly memoryBytesMax?: number },
+  options: OpenOptions & { readonly bytesMax: number; readonly memoryBytesMax?: number; readonly boot?: Boot },
 ): Spool {
   const file: StoreFileOptions = {
     ...options,

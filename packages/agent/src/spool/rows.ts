@@ -13,6 +13,8 @@ export interface PointSample {
   readonly publisher: string | null;
   /** The robot's wall clock when it received the message (a log record: the record's own stamp). */
   readonly robotStampMs: number;
+  /** Wall clock minus monotonic clock when it was stamped: tells that the clock was set. */
+  readonly clockMs?: number;
   /** Owned by the spool from here on: the caller must not write to it again. */
   readonly cdr: Uint8Array;
 }
@@ -21,6 +23,8 @@ export interface PointSample {
 export interface VitalSample {
   readonly kind: 'vital';
   readonly robotStampMs: number;
+  /** As of a point. */
+  readonly clockMs?: number;
   readonly cpu: number;
   readonly ram: number;
   readonly disk: number;

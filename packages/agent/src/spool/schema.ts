@@ -52,4 +52,16 @@ export const SPOOL_MIGRATIONS = [
     PRIMARY KEY (source, reason)
   ) WITHOUT ROWID, STRICT;
   `,
+  `
+  -- By what clock the rows from from_id on were stamped (clocks.ts).
+  CREATE TABLE clocks (
+    from_id INTEGER PRIMARY KEY,
+    boot_id TEXT NOT NULL,
+    -- Wall clock minus the time since the boot.
+    base_ms REAL NOT NULL,
+    -- + the robot's clock = the cloud's; NULL = not measured while it stood so.
+    offset_ms REAL,
+    uncertainty_ms REAL
+  ) STRICT;
+  `,
 ] as const;

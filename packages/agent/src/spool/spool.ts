@@ -1,9 +1,11 @@
+import type { ClockOffset } from '@drover/shared/link/clock';
 import type { Lane } from '@drover/shared/link/fields';
 import type { Hello } from '@drover/shared/link/hello';
 import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { isCorrupt } from '../disk/store-file.js';
 import { AgeMarks } from './age-marks.js';
+import { type Boot, type ClockReading, systemBoot } from './clocks.js';
 import {
   type BatchRecord,
   type DropCount,
@@ -48,6 +50,8 @@ export interface BatchOutlet {
   liveFromId(): number;
   mayForm(lane: Lane, unacked: readonly BatchRecord[]): boolean;
   formed(batches: readonly BatchRecord[]): void;
+  /** The robot's clock now + offset = the cloud's; null = not measured. */
+  clock?(): ClockOffset | null;
 }
 
 export interface SpoolOptions {
@@ -59,6 +63,8 @@ export interface SpoolOptions {
   readonly memoryBytesMax?: number | undefined;
   /** Free on the spool's disk; null: not known. */
   readonly diskFreeBytes?: () => number | null;
+  /** The machine's by default. */
+  readonly boot?: Boot;
   readonly newId: () => string;
   /** The robot's wall clock. */
   readonly now: () => number;
@@ -85,6 +91,9 @@ export class Spool {
   #acked: Partial<Record<Lane, number>> = {};
   #maxAges: ReadonlyMap<string, number> = new Map();
   readonly #ageMarks = new AgeMarks();
+  readonly #boot: Boot;
+  /** Time since the boot minus monotonic clock. */
+  readonly #sinceBootMs: number;
   #timer: NodeJS.Timeout | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
   #lastErrorLogMs = Number.NEGATIVE_INFINITY;
@@ -94,6 +103,8 @@ export class Spool {
 
   constructor(options: SpoolOptions) {
     this.#options = options;
+    this.#boot = options.boot ?? systemBoot();
+    this.#sinceBootMs = this.#boot.sinceMs() - options.monotonicNow();
     this.#store = options.open();
     this.#ageMarks.mark(this.#store.nextId, options.monotonicNow());
   }
@@ -134,7 +145,9 @@ export class Spool {
       this.#options.log.error({ source: sourceOf(sample) }, 'a sample with a value that is no number; left out');
       return;
     }
-    this.#buffer.push(sample);
+    // By a clock that a restart of the agent does not set back.
+    const { clockMs } = sample;
+    this.#buffer.push(clockMs === undefined ? sample : { ...sample, clockMs: clockMs - this.#sinceBootMs });
     this.#bufferBytes += sampleBytes(sample);
     this.#boundBuffer();
     this.#schedule(this.#bufferBytes >= COMMIT_BYTES ? 0 : COMMIT_INTERVAL_MS);
@@ -172,7 +185,7 @@ export class Spool {
     try {
       const { rows } = this.#store.held();
       const bytes = this.#store.bytesInUse();
-      const oldest = this.#store.oldestStampMs();
+      const oldest = this.#store.oldestStampMs(this.#clockNow());
       return { id: this.id, rows, bytes, bytes_max: this.#options.bytesMax, oldest_robot_ms: oldest };
     } catch {
       // The next commit finds out what is wrong, and says it.
@@ -234,6 +247,11 @@ export class Spool {
     }
   }
 
+  /** The offset of the clock that a batch's rows were stamped by, where today's is `measured`. */
+  clockOf(batch: BatchRecord, measured: ClockOffset | null): ClockOffset | null {
+    return measured && this.#store.clocks.offsetOf(batch.firstId, this.#clockNow(), measured);
+  }
+
   /** Commits what waits and closes the file. */
   close(): void {
     if (this.#closed) return;
@@ -277,6 +295,7 @@ export class Spool {
         liveFromId: outlet?.liveFromId() ?? 0,
         mayForm: (lane, unacked) => outlet?.mayForm(lane, unacked) ?? false,
         bytesMax: this.#bytesMax(),
+        clock: { ...this.#clockNow(), measured: outlet?.clock?.() ?? null },
       });
       this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
       this.#buffer = [];
@@ -298,6 +317,11 @@ export class Spool {
     if (freeBytes === null) return bytesMax;
     const room = Math.max(0, freeBytes + this.#store.reusableBytes() - DISK_RESERVE_BYTES);
     return Math.min(bytesMax, Math.max(SPOOL_BYTES_LEAST, this.#store.bytesInUse() + room));
+  }
+
+  #clockNow(): ClockReading {
+    const { now, monotonicNow } = this.#options;
+    return { bootId: this.#boot.id, baseMs: now() - monotonicNow() - this.#sinceBootMs };
   }
 
   #tooOld(): AgeBound[] {

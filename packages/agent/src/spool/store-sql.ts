@@ -28,7 +28,7 @@ export interface SpoolSql {
   readonly freePages: Statement<[], number>;
   readonly pageBytes: Statement<[], number>;
   readonly maxId: Statement<[], number | null>;
-  readonly oldestStamp: Statement<[], number | null>;
+  readonly oldest: Statement<[], { id: number; robot_stamp_ms: number }>;
   readonly pagesInUse: Statement<[], number>;
   readonly insert: Statement<[id: number, channel: number, robotStampMs: number, body: Uint8Array]>;
   readonly sizes: Statement<[fromId: number, toId: number], Size>;
@@ -65,7 +65,9 @@ export function prepareSpool(db: Database): SpoolSql {
          FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
       )
       .pluck(),
-    oldestStamp: db.prepare<[], number | null>('SELECT robot_stamp_ms FROM rows ORDER BY id LIMIT 1').pluck(),
+    oldest: db.prepare<[], { id: number; robot_stamp_ms: number }>(
+      'SELECT id, robot_stamp_ms FROM rows ORDER BY id LIMIT 1',
+    ),
     insert: db.prepare('INSERT INTO rows (id, channel, robot_stamp_ms, body) VALUES (?, ?, ?, ?)'),
     sizes: db.prepare('SELECT id, length(body) AS bytes FROM rows WHERE id >= ? AND id < ? ORDER BY id'),
     rowsOf: db.prepare('SELECT channel, robot_stamp_ms, body FROM rows WHERE id BETWEEN ? AND ? ORDER BY id'),

@@ -1,7 +1,9 @@
 import { BATCH_ROWS_MAX, type ChannelRow, type DataRow, type SchemaRow } from '@drover/shared/link/batch';
+import type { ClockOffset } from '@drover/shared/link/clock';
 import type { Lane } from '@drover/shared/link/fields';
 import type { Database } from 'better-sqlite3';
 import type { StoreFile } from '../disk/store-file.js';
+import { ClockLedger, type ClockReading } from './clocks.js';
 import { CopiedRows } from './copied-rows.js';
 import { SourceLedger } from './ledger.js';
 import { type BatchRecord, type DropCount, DropReason, type Sample, storedBytes } from './rows.js';
@@ -38,6 +40,8 @@ export interface SpoolWork {
   /** Whether a lane may have one more batch, given those it has unacknowledged. */
   readonly mayForm: (lane: Lane, unacked: readonly BatchRecord[]) => boolean;
   readonly bytesMax: number;
+  /** How the robot's clock stands now, and its offset where a session measures it. */
+  readonly clock?: ClockReading & { readonly measured: ClockOffset | null };
 }
 
 /**
@@ -50,6 +54,7 @@ export class SpoolStore {
   readonly #db: Database;
   readonly #ledger: SourceLedger;
   readonly #copied: CopiedRows;
+  readonly clocks: ClockLedger;
   #id: string;
   #nextId: number;
   /** Ids below were on disk when the file was opened. */
@@ -66,10 +71,12 @@ export class SpoolStore {
     this.#id = file.id;
     this.#sql = prepareSpool(file.db);
     this.#ledger = new SourceLedger(file.db);
+    this.clocks = new ClockLedger(file.db);
     this.#nextId = 1;
     this.#reload();
     this.#nextId = Math.max(this.#sql.maxId.get() ?? 0, ...this.#unacked.map((batch) => batch.lastId)) + 1;
     this.#openedBeforeId = this.#nextId;
+    this.clocks.reload(this.#nextId);
     if (this.#nextId === 1) this.#ledger.forgetUnused();
     this.#copied = new CopiedRows(file, this.#openedBeforeId);
   }
@@ -110,9 +117,10 @@ export class SpoolStore {
     return Math.max(this.#ledger.total().bytes, (this.#sql.pagesInUse.get() ?? 0) - FILE_BYTES_FREE);
   }
 
-  /** The robot's clock when the oldest row came; null where there is none. */
-  oldestStampMs(): number | null {
-    return this.#sql.oldestStamp.get() ?? null;
+  /** When the oldest row came, by the robot's clock as it stands now; null where there is none. */
+  oldestStampMs(now: ClockReading): number | null {
+    const oldest = this.#sql.oldest.get();
+    return oldest ? this.clocks.stampNow(oldest.id, oldest.robot_stamp_ms, now) : null;
   }
 
   /** What the file can take without growing: pages that rows were removed from. */
@@ -144,7 +152,8 @@ export class SpoolStore {
     try {
       return this.#db.transaction(() => {
         for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, work.acked[lane] ?? 0);
-        for (const sample of work.samples) this.#insert(sample);
+        for (const sample of work.samples) this.#insert(sample, work.clock);
+        if (work.clock?.measured) this.clocks.measured(work.clock, work.clock.measured);
         for (const drop of work.drops) this.#countDrop(drop);
         for (const bound of work.tooOld ?? []) this.#dropTooOld(bound);
         this.#dropOver(work.bytesMax);
@@ -273,7 +282,8 @@ export class SpoolStore {
     this.#unacked = this.#unacked.filter((batch) => !done.includes(batch));
   }
 
-  #insert(sample: Sample): void {
+  #insert(sample: Sample, clock: ClockReading | undefined): void {
+    if (clock && sample.clockMs !== undefined) this.clocks.note(this.#nextId, { ...clock, baseMs: sample.clockMs });
     const channel = this.#ledger.channelFor(sample);
     const body = sample.kind === 'point' ? sample.cdr : vitalBody(sample);
     this.#sql.insert.run(this.#nextId, channel, sample.robotStampMs, body);
@@ -373,10 +383,12 @@ export class SpoolStore {
     let lastId = 0;
     let rowCount = 0;
     let bytes = 0;
+    let clockEnd = Number.POSITIVE_INFINITY;
     for (const row of this.#sql.sizes.iterate(fromId, toId)) {
       const size = storedBytes(row.bytes);
-      if (rowCount === BATCH_ROWS_MAX || (rowCount > 0 && bytes + size > BATCH_BYTES_MAX)) break;
-      if (rowCount === 0) firstId = row.id;
+      // A batch has one clock.
+      if (row.id >= clockEnd || rowCount === BATCH_ROWS_MAX || (rowCount > 0 && bytes + size > BATCH_BYTES_MAX)) break;
+      if (rowCount === 0) [firstId, clockEnd] = [row.id, this.clocks.endOf(row.id)];
       lastId = row.id;
       rowCount += 1;
       bytes += size;
@@ -387,6 +399,7 @@ export class SpoolStore {
 
   #reload(): void {
     this.#ledger.reload();
+    this.clocks.reload(this.#nextId);
     this.#ageHints.clear();
     this.#unacked = this.#sql.batches.all();
     for (const { lane, last_seq } of this.#sql.lanes.all()) {

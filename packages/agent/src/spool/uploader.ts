@@ -74,6 +74,10 @@ export class Uploader implements BatchOutlet {
     this.#options.spool.acknowledge(ack.lane, ack.seq);
   }
 
+  clock(): Batch['clock'] {
+    return this.#options.clockOffset();
+  }
+
   liveFromId(): number {
     return this.#liveFromId;
   }
@@ -98,7 +102,7 @@ export class Uploader implements BatchOutlet {
         spool_id: this.#options.spool.id,
         lane: record.lane,
         first_seq: record.firstSeq,
-        clock: this.#options.clockOffset(),
+        clock: this.#options.spool.clockOf(record, this.#options.clockOffset()),
         schemas,
         channels: content.channels,
         rows: content.rows,

@@ -88,6 +88,7 @@ export class Collector {
         schema: { hash, text },
         publisher,
         robotStampMs: wallMs,
+        clockMs: wallMs - atMs,
         cdr,
       };
       this.#sampler.offer(point, atMs);

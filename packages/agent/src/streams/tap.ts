@@ -7,13 +7,20 @@ import type { TapView } from './stream-state.js';
 /** A type the graph doesn't know, or a subscription that failed, is tried again this often. */
 export const TAP_RETRY_MS = 5_000;
 
-/** A message as it was received. */
-export interface Received {
-  readonly cdr: Uint8Array;
+/** A wall clock that moved by more was set. */
+const CLOCK_STEP_MIN_MS = 500;
+
+/** A moment by both clocks, milliseconds. */
+interface Moment {
   /** Monotonic milliseconds. */
   readonly atMs: number;
   /** The robot's wall clock at the same moment. */
   readonly wallMs: number;
+}
+
+/** A message as it was received. */
+export interface Received extends Moment {
+  readonly cdr: Uint8Array;
 }
 
 /** What one drain of the subscription brought, in the order of arrival. */
@@ -57,8 +64,8 @@ export class Tap {
   #lastProblem = '';
   #failure: Error | null = null;
   #count = 0;
-  #firstWallMs: number | null = null;
-  #lastWallMs: number | null = null;
+  #first: Moment | null = null;
+  #last: Moment | null = null;
   #stopped = false;
   #working: Promise<void> | null = null;
 
@@ -79,9 +86,17 @@ export class Tap {
       failure: this.#failure,
       sight: this.#subscription?.sight() ?? null,
       received: this.#count,
-      firstWallMs: this.#firstWallMs,
-      lastWallMs: this.#lastWallMs,
+      firstWallMs: this.#wallMs(this.#first),
+      lastWallMs: this.#wallMs(this.#last),
     };
+  }
+
+  /** When a message came, by the wall clock as it stands now: where it was set meanwhile, not as it stood then. */
+  #wallMs(came: Moment | null): number | null {
+    if (came === null) return null;
+    const { wallNow, monotonicNow } = this.#options;
+    const setMs = wallNow() - monotonicNow() - (came.wallMs - came.atMs);
+    return Math.abs(setMs) < CLOCK_STEP_MIN_MS ? came.wallMs : Math.round(came.wallMs + setMs);
   }
 
   /** Ends the subscription; nothing is handed over any more once it is called. */
@@ -162,12 +177,17 @@ export class Tap {
       return { cdr, atMs: nowMs - agoMs, wallMs: wallMs - agoMs };
     });
     this.#count += messages.length;
-    this.#firstWallMs ??= messages[0]?.wallMs ?? null;
-    this.#lastWallMs = messages.at(-1)?.wallMs ?? this.#lastWallMs;
+    this.#first ??= momentOf(messages[0]);
+    this.#last = momentOf(messages.at(-1)) ?? this.#last;
     try {
       onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null });
     } catch (error) {
       this.#log.error({ err: error }, 'messages could not be handled');
     }
   }
+}
+
+/** Without the message, which need not be kept for it. */
+function momentOf(message: Received | undefined): Moment | null {
+  return message ? { atMs: message.atMs, wallMs: message.wallMs } : null;
 }

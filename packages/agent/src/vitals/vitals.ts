@@ -56,7 +56,7 @@ export class Vitals {
   }
 
   async #sample(): Promise<void> {
-    const { measure, sink, wallNow, log } = this.#options;
+    const { measure, sink, wallNow, monotonicNow, log } = this.#options;
     // A slow measurement is not overtaken by the next.
     if (this.#isMeasuring) return;
     this.#isMeasuring = true;
@@ -66,9 +66,11 @@ export class Vitals {
       if (this.#timer === null) return;
       const { cpu, ram, disk } = load;
       const battery = this.#batteryPercent();
+      const robotStampMs = wallNow();
       sink.append({
         kind: 'vital',
-        robotStampMs: wallNow(),
+        robotStampMs,
+        clockMs: robotStampMs - monotonicNow(),
         cpu: percent(cpu),
         ram: percent(ram),
         disk: percent(disk),
