@@ -24,7 +24,7 @@ function flooding(url: string, token: string, { rows, bytes, ahead }: Record<'ro
 }
 
 /** What a flood, or a peer that does not read, may cost either side beyond what it had. Generous: V8 grows before it collects. */
-const GROWTH_MB_MAX = 200;
+const GROWTH_MB_MAX = 130;
 
 interface Point {
   stamp: string;
