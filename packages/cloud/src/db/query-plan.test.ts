@@ -13,6 +13,7 @@ import { INGEST_SQL } from '../data/ingest-sql.js';
 import { channelsByKey, pointHeads, pointMessages, pointPlaces, sourcesWithPoints } from '../data/store.js';
 import { dropsOf } from '../links/drops.js';
 import { robotWithLink } from '../links/store.js';
+import { RETENTION_SQL } from '../retention/sql.js';
 import { deletedRobotKeys, onlineRobotKeys, robotById, robotByToken, robotsOfTenant } from '../robots/store.js';
 import { streamsOfRobot, streamWithStatus } from '../streams/store.js';
 import { tempDir } from '../testing/cloud.js';
@@ -134,4 +135,16 @@ describe('query plans', () => {
       for (const line of plan) expect(line).toMatch(/^SEARCH .* USING/);
     },
   );
+
+  it.each(Object.entries(RETENTION_SQL))('retention’s %s: in the order of ids, or by index', async (_name, sql) => {
+    const plan = await store.exclusive((raw) => {
+      const statement = raw.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
+      const named = sql.includes('@') ? [{ count: 1, key: 1 }] : [...sql.matchAll(/\?/g)].map(() => 1);
+      return statement.all(...named).map((row) => row.detail);
+    });
+    const isWalk = sql.includes('ORDER BY id LIMIT ?');
+    for (const line of plan.filter((detail) => !detail.startsWith('SCALAR SUBQUERY'))) {
+      expect(line).toMatch(isWalk ? /^SCAN (points|vitals)$/ : /^SEARCH/);
+    }
+  });
 });

@@ -31,9 +31,11 @@ describe('the store', () => {
   it('writes through: WAL, synchronous=FULL, foreign keys on', async () => {
     const store = openStore({ dataDir: dir.path, nowMs: 1 });
     const settings = await store.exclusive((raw) =>
-      ['journal_mode', 'synchronous', 'foreign_keys'].map((name) => raw.pragma(name, { simple: true })),
+      ['journal_mode', 'synchronous', 'foreign_keys', 'journal_size_limit'].map((name) =>
+        raw.pragma(name, { simple: true }),
+      ),
     );
-    expect(settings).toEqual(['wal', 2, 1]);
+    expect(settings).toEqual(['wal', 2, 1, 64 * 1024 * 1024]);
     await store.close();
   });
 

@@ -38,6 +38,7 @@ export const STORE_FILE = 'drover.db';
 /** Blocks the whole process: long enough for a command's write, short enough to go on serving beside a lock that is left. */
 const BUSY_TIMEOUT_MS = 1000;
 const CACHE_KIB = 64 * 1024;
+const WAL_BYTES_KEPT = 64 * 1024 * 1024;
 
 /**
  * Opens the store of a data directory, made where it is missing, at the newest schema.
@@ -51,6 +52,8 @@ export function openStore(options: { dataDir: string; nowMs: number }): Store {
     raw.pragma('synchronous = FULL');
     raw.pragma('foreign_keys = ON');
     raw.pragma(`cache_size = -${CACHE_KIB}`);
+    // It grows while a backup reads; afterwards it is cut back.
+    raw.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`);
     migrate(raw, options.nowMs);
   } catch (error) {
     raw.close();

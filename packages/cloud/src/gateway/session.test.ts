@@ -1,10 +1,13 @@
 import type { DownMessage } from '@drover/shared/link/down';
+import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type DeliverableCommand, RobotSession, type SessionConnection } from './session.js';
+import { type DeliverableCommand, RobotSession, type SessionConnection, type SessionPorts } from './session.js';
 import { hello, INBOX, NO_LINKS, SPOOL } from './test-peer.js';
 
+/** A command that the inbox has taken, by the store's word. */
+const TAKEN = uuidv7();
 const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: uuidv7() };
 
 /** A connection that notes what the session does with it. */
@@ -38,6 +41,7 @@ describe('a session', () => {
   let writing: (() => void)[];
   /** What was told of the link. */
   let heard: string[];
+  let begin: (greeting: UpMessage) => Promise<void>;
   let waiting: DeliverableCommand[];
   let disk: { isBusy: boolean };
 
@@ -47,7 +51,7 @@ describe('a session', () => {
     heard = [];
     waiting = [];
     disk = { isBusy: false };
-    session = new RobotSession(ROBOT, connection, {
+    const ports: SessionPorts = {
       robots: { sessionStarted: async () => {} },
       desired: {
         forRobot: async () => ({
@@ -60,7 +64,10 @@ describe('a session', () => {
         }),
       },
       data: {
-        write: () => new Promise((resolve) => writing.push(() => resolve(1))),
+        write: (_robot, { lane, first_seq }, _receivedMs, opens) => {
+          heard.push(`${lane} ${first_seq} ${opens ? 'anywhere' : 'next'}`);
+          return new Promise((resolve) => writing.push(() => resolve(1)));
+        },
         get isBusy() {
           return disk.isBusy;
         },
@@ -68,7 +75,7 @@ describe('a session', () => {
       },
       commands: {
         inboxSeen: async () => 'current',
-        awaited: async () => [],
+        awaited: async () => [TAKEN],
         deliverable: async (_robot, _inbox, written) => {
           const due = waiting.filter(({ uuid }) => !written.has(uuid));
           return { commands: due.slice(0, 2), cancels: [], more: due.length > 2 };
@@ -87,15 +94,50 @@ describe('a session', () => {
       gone: () => {},
       log: pino({ level: 'silent' }),
       now: Date.now,
-    });
-    const welcomed = new Promise<void>((resolve) => {
-      connection.welcomed = resolve;
-    });
-    session.accept(hello());
-    await welcomed;
+    };
+    begin = async (greeting) => {
+      session = new RobotSession(ROBOT, connection, ports);
+      const welcomed = new Promise<void>((resolve) => {
+        connection.welcomed = resolve;
+      });
+      session.accept(greeting);
+      await welcomed;
+    };
+    await begin(hello());
   });
 
   afterEach(() => session.ended('clean'));
+
+  it('asks a robot how those commands ended that it has taken, but not an agent too old for the question', async () => {
+    const asked = () => connection.sent.filter(({ kind }) => kind === 'outcome_request');
+    await expect.poll(asked).toEqual([{ kind: 'outcome_request', uuid: TAKEN }]);
+    session.ended('clean');
+    connection.sent.length = 0;
+    await begin({ ...hello(), link_version: 2 } as UpMessage);
+    // Asked after all else that a session begins with; nothing here takes more than promises.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([connection.sent.length, asked()]).toEqual([2, []]);
+  });
+
+  it('lets only the first batch of a lane begin anywhere, and none where the robot has said what it holds', async () => {
+    const batches = () => {
+      for (const [lane, firstSeq] of [
+        ['live', 7],
+        ['live', 8],
+        ['backfill', 3],
+      ] as const) {
+        const rest = { clock: null, schemas: [], channels: [], rows: [{ kind: 'gone' as const }] };
+        session.accept({ kind: 'batch', spool_id: SPOOL, lane, first_seq: firstSeq, ...rest });
+      }
+    };
+    batches();
+    expect(heard.splice(0)).toEqual(['live 7 anywhere', 'live 8 next', 'backfill 3 anywhere']);
+    session.ended('clean');
+    const spool = { id: SPOOL, last_seq: { live: 9, backfill: 9 }, first_seq: { live: 7, backfill: 3 } };
+    await begin({ ...hello(), spool } as UpMessage);
+    batches();
+    expect(heard).toEqual(['live 7 next', 'live 8 next', 'backfill 3 next']);
+  });
 
   function sendOutcome(): void {
     session.accept({
