@@ -81,9 +81,6 @@ export class CloudClient implements LinkClient {
       case 'command_cancel':
         commands.cancel(instruction.uuid);
         break;
-      case 'outcome_request':
-        commands.answer(instruction.uuid);
-        break;
       case 'outcome_ack':
         commands.outcomeStored(instruction.uuid);
         break;

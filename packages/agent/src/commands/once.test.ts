@@ -61,17 +61,6 @@ describe('at most once', () => {
     expect(third.ear.heard).toEqual([]);
   });
 
-  it('an outcome that was acknowledged is told again where the cloud asks for it, and nothing else is', async () => {
-    const { peer, runner, ear, run } = await setUp();
-    await peer.subscribe({ topic: '/cmd_vel', type: 'geometry_msgs/msg/Twist' });
-    const outcome = await run();
-    const unknown = topicCommand();
-    runner.answer(unknown.uuid);
-    runner.answer(outcome.uuid);
-    await ear.until(() => ear.kinds(outcome.uuid).filter((kind) => kind === 'command_outcome').length === 2);
-    expect(ear.kinds(unknown.uuid)).toEqual([]);
-  });
-
   it('hundreds of outcomes from an outage all arrive once connected', async () => {
     const first = await setUp({ connect: false });
     const commands = Array.from({ length: 300 }, (_, n) => topicCommand({ name: `/n${n}`, timeout_ms: 1 }));

@@ -159,12 +159,6 @@ export class CommandRunner {
     }
   }
 
-  /** The cloud asks how a command has ended that it knows to be here. One that still runs, or is not here, is not answered. */
-  answer(uuid: string): void {
-    this.#intake.flush();
-    if (!this.#jobs.has(uuid)) this.#answerKnown(uuid);
-  }
-
   /** The cloud has the outcome. */
   outcomeStored(uuid: string): void {
     this.#outcomes.acknowledge(uuid);

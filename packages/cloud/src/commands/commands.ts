@@ -297,11 +297,6 @@ export class Commands {
     };
   }
 
-  /** The commands that this inbox is known to have taken and whose outcome is not known, in POST order. */
-  async awaited(robot: RobotRef, inboxId: string): Promise<string[]> {
-    return (await commandStore.sentTo(this.#store.db, robot.key, inboxId)).map((row) => row.uuid);
-  }
-
   /** The robot has it on disk. */
   async taken(robot: RobotRef, inbox: InboxRef, taken: CommandTaken): Promise<void> {
     await this.#store.db.transaction().execute(async (tx) => {

@@ -180,19 +180,6 @@ export async function forDelivery(db: Db, keys: readonly number[]) {
     .execute();
 }
 
-/** What the robot's inbox is known to have taken and has told no outcome of, in POST order. */
-export function sentTo(db: Db, robotKey: number, inboxId: string) {
-  return db
-    .selectFrom('commands')
-    .select('uuid')
-    .where('robot_key', '=', robotKey)
-    .where(isOpen)
-    .where('state', '=', 'sent')
-    .where('inbox_id', '=', inboxId)
-    .orderBy('key')
-    .execute();
-}
-
 /** The open commands of the robot's inbox that should be cancelled, taken or not. */
 export function cancelsRequested(db: Db, robotKey: number, inboxId: string) {
   return db

@@ -62,7 +62,6 @@ const OF_OPEN_COMMANDS: Record<string, (db: Kysely<Schema>) => Promise<unknown>>
   'read those an inbox should get': (db) => commands.dueTo(db, 1, 'inbox', false),
   'read those an inbox should answer': (db) => commands.dueTo(db, 1, 'inbox', true),
   'count those not taken': (db) => commands.countUntaken(db, 1),
-  'read those an inbox has taken': (db) => commands.sentTo(db, 1, 'inbox'),
   'read those an inbox should cancel': (db) => commands.cancelsRequested(db, 1, 'inbox'),
   'end those of a lost inbox': (db) => commands.endLostInboxes(db, 1, { id: 'inbox', isStale: false }, end),
   'end those of an inbox that went back': (db) => commands.endLostInboxes(db, 1, { id: 'inbox', isStale: true }, end),

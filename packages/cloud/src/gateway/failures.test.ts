@@ -61,7 +61,6 @@ describe('the gateway, where something fails', () => {
       commands: {
         inboxSeen: async () => 'current',
         deliverable: async () => ({ commands: [], cancels: [], more: false }),
-        awaited: async () => [],
         taken: async () => {},
         feedback: async () => {},
         ended: async () => {},

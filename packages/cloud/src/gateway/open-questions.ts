@@ -3,9 +3,6 @@ import { NoAnswerError } from '../graph/no-answer.js';
 
 /** The first link version that knows questions. */
 export const QUESTIONS_SINCE_VERSION = 2;
-
-/** Before this version they close the session over `outcome_request`. */
-export const OUTCOMES_ASKED_SINCE_VERSION = 3;
 /** Questions that wait for one robot's answers; one more is refused. */
 export const QUESTIONS_PER_ROBOT_MAX = 8;
 /** How long a robot may take to answer. */

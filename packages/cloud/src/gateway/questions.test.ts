@@ -40,7 +40,6 @@ async function connect(registry: SessionRegistry, key: number, linkVersion = 2) 
     commands: {
       inboxSeen: async () => 'current',
       deliverable: async () => ({ commands: [], cancels: [], more: false }),
-      awaited: async () => [],
       taken: async () => {},
       feedback: async () => {},
       ended: async () => {},

@@ -6,8 +6,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type DeliverableCommand, RobotSession, type SessionConnection, type SessionPorts } from './session.js';
 import { hello, INBOX, NO_LINKS, SPOOL } from './test-peer.js';
 
-/** A command that the inbox has taken, by the store's word. */
-const TAKEN = uuidv7();
 const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: uuidv7() };
 
 /** A connection that notes what the session does with it. */
@@ -75,7 +73,6 @@ describe('a session', () => {
       },
       commands: {
         inboxSeen: async () => 'current',
-        awaited: async () => [TAKEN],
         deliverable: async (_robot, _inbox, written) => {
           const due = waiting.filter(({ uuid }) => !written.has(uuid));
           return { commands: due.slice(0, 2), cancels: [], more: due.length > 2 };
@@ -107,17 +104,6 @@ describe('a session', () => {
   });
 
   afterEach(() => session.ended('clean'));
-
-  it('asks a robot how those commands ended that it has taken, but not an agent too old for the question', async () => {
-    const asked = () => connection.sent.filter(({ kind }) => kind === 'outcome_request');
-    await expect.poll(asked).toEqual([{ kind: 'outcome_request', uuid: TAKEN }]);
-    session.ended('clean');
-    connection.sent.length = 0;
-    await begin({ ...hello(), link_version: 2 } as UpMessage);
-    // Asked after all else that a session begins with; nothing here takes more than promises.
-    await new Promise((resolve) => setImmediate(resolve));
-    expect([connection.sent.length, asked()]).toEqual([2, []]);
-  });
 
   it('lets only the first batch of a lane begin anywhere, and none where the robot has said what it holds', async () => {
     const batches = () => {

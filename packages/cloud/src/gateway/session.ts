@@ -20,7 +20,7 @@ import type { Connection, Ending } from './connection.js';
 import { endingOf } from './failure.js';
 import { Intake } from './intake.js';
 import { NewestFeedback } from './newest-feedback.js';
-import { OpenQuestions, OUTCOMES_ASKED_SINCE_VERSION, QUESTIONS_SINCE_VERSION } from './open-questions.js';
+import { OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
 
 /** A command as the store has it, ready for the wire but for the life that is left. */
 export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
@@ -58,8 +58,6 @@ export interface SessionPorts {
       inbox: InboxRef,
       written: ReadonlySet<string>,
     ): Promise<{ commands: DeliverableCommand[]; cancels: string[]; more: boolean }>;
-    /** Commands that this inbox has taken and of which no outcome is known. */
-    awaited(robot: RobotRef, inboxId: string): Promise<string[]>;
     taken(robot: RobotRef, inbox: InboxRef, taken: CommandTaken): Promise<void>;
     /** The newest feedback of goals, by uuid. */
     feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void>;
@@ -287,7 +285,6 @@ export class RobotSession {
     );
     await this.#desiredLoop.run();
     await this.#deliveryLoop.run();
-    await this.#askOutcomes();
   }
 
   async #sendDesired(): Promise<void> {
@@ -322,14 +319,6 @@ export class RobotSession {
     const holds = this.#connection.unsentBytes > UNSENT_HOLD_BYTES;
     if (holds) this.#isHeld = true;
     return holds;
-  }
-
-  /** Outcomes that the robot has told are not told again by itself: a store that was set back to a backup asks for them. */
-  async #askOutcomes(): Promise<void> {
-    const { inboxId } = this;
-    if (this.#linkVersion < OUTCOMES_ASKED_SINCE_VERSION || this.#hasEnded() || inboxId === undefined) return;
-    const uuids = await this.#ports.commands.awaited(this.robot, inboxId);
-    for (const uuid of uuids) this.#connection.send({ kind: 'outcome_request', uuid });
   }
 
   async #taken(taken: CommandTaken): Promise<void> {

@@ -29,13 +29,6 @@ export const command = z.object({
 });
 export type Command = z.infer<typeof command>;
 
-/**
- * Down: how did this command end? Asked of the inbox that is known to have taken it, at the start of each session: a cloud that was
- * restored from a backup has forgotten outcomes that it acknowledged. Answered with the outcome where there is one; runs nothing.
- */
-export const outcomeRequest = z.object({ kind: z.literal('outcome_request'), uuid });
-export type OutcomeRequest = z.infer<typeof outcomeRequest>;
-
 /** The version of the inbox's file when this was said: it is no lower in any state of the file that came after. */
 const inboxVersion = sequence.optional();
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { batchAck } from './batch.js';
 import { clockReply } from './clock.js';
-import { command, commandCancel, outcomeAck, outcomeRequest } from './command.js';
+import { command, commandCancel, outcomeAck } from './command.js';
 import { desired } from './desired.js';
 import { query } from './query.js';
 import { welcome } from './welcome.js';
@@ -13,7 +13,6 @@ export const downMessage = z.discriminatedUnion('kind', [
   command,
   commandCancel,
   outcomeAck,
-  outcomeRequest,
   batchAck,
   clockReply,
   query,
