@@ -65,8 +65,9 @@ export class ProbedRobot {
     const counts = new Map<string, number>();
     const text = existsSync(this.#probeFile) ? readFileSync(this.#probeFile, 'utf8') : '';
     for (const line of text.split('\n')) {
-      if (!/^(topic|service|goal) /.test(line)) continue;
-      counts.set(line, (counts.get(line) ?? 0) + 1);
+      // `topic TEXT`, then when: the same effect at another time is the same effect.
+      const [effect] = /^(topic|service|goal) \S+/.exec(line) ?? [];
+      if (effect !== undefined) counts.set(effect, (counts.get(effect) ?? 0) + 1);
     }
     return counts;
   }
@@ -117,9 +118,14 @@ export class ProbedRobot {
 
   async happened(...sent: readonly Sent[]): Promise<void> {
     const deadline = Date.now() + 40_000;
-    while (!sent.every(({ effect }) => this.effects().has(effect))) {
-      if (Date.now() > deadline)
-        throw new Error(`never happened: ${sent.filter((s) => !this.effects().has(s.effect))}`);
+    for (;;) {
+      const effects = this.effects();
+      const missing = sent.filter(({ effect }) => !effects.has(effect));
+      if (missing.length === 0) return;
+      if (Date.now() > deadline) {
+        const log = this.agent.process.text();
+        throw new Error(`never happened: ${missing.map(({ effect }) => effect)}; the agent printed:\n${log}`);
+      }
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
