@@ -69,6 +69,10 @@ function tallies(out) {
 }
 
 function printSums(rounds, wanted) {
+  if (rounds.length === 0) {
+    console.log('no round could be run');
+    return;
+  }
   const sum = (key) => rounds.reduce((total, round) => total + round[key], 0);
   const counts = (key) => {
     const all = {};
