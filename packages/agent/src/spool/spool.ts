@@ -39,11 +39,6 @@ export const DISK_RESERVE_BYTES = 16 * 1024 * 1024;
 /** Less than this is not held back for the reserve. */
 const SPOOL_BYTES_LEAST = 1024 * 1024;
 
-const WORDS_OF_STANDING = {
-  'old copy': 'the spool is an old copy: what may have been sent since it was made is dropped, its id is new',
-  'cloud went back': 'the cloud lacks what it once acknowledged (was its store restored?): the spool gets a new id',
-} as const;
-
 /** The sending side, as the spool sees it: what may be formed now, and where formed batches go. */
 export interface BatchOutlet {
   /** Rows from this id on go live, those before it backfill. */
@@ -208,8 +203,7 @@ export class Spool {
 
   /**
    * Whether this file may speak for that robot. Another robot's data is set aside; an old copy of this robot's file
-   * (the cloud holds more than it gave out), or a cloud whose store went back in time, starts a new identity. `changed`:
-   * the id did, say hello again;
+   * (the cloud holds more than it gave out) starts a new identity. `changed`: the id did, say hello again;
    * `unusable`: the disk refuses, nothing may be sent now.
    */
   claim(robotId: string, acked: Readonly<Record<Lane, number>>): 'ours' | 'changed' | 'unusable' {
@@ -222,13 +216,13 @@ export class Spool {
         return 'changed';
       }
       if (owner === null) this.#store.setRobotId(robotId);
-      const standing = this.#store.standing(acked);
-      if (standing === 'agrees') {
+      if (!this.#store.isOldCopy(acked)) {
         this.#store.agreed();
         return 'ours';
       }
-      log.error({ given: this.#store.lastSeq, acked }, WORDS_OF_STANDING[standing]);
-      this.#store.startOver(newId(), acked, { withOldRows: standing === 'cloud went back' });
+      const words = 'the spool is an old copy: what may have been sent since it was made is dropped, its id is new';
+      log.error({ given: this.#store.lastSeq, acked }, words);
+      this.#store.startOver(newId(), acked);
       this.#acked = {};
       return 'changed';
     } catch (error) {

@@ -261,8 +261,8 @@ describe('an old copy that came back', () => {
     restored.commit(work({ samples: points(10, 12) }));
     // The cloud has had rows 6 to 9 from the original meanwhile.
     const acked = { live: 9, backfill: 0 };
-    expect(restored.standing(acked)).toBe('old copy');
-    restored.startOver(freshUuid(), acked, { withOldRows: false });
+    expect(restored.isOldCopy(acked)).toBe(true);
+    restored.startOver(freshUuid(), acked);
     expect(restored.id).not.toBe(oldId);
     expect(restored.lastSeq).toEqual({ live: 0, backfill: 0 });
     // Those counted before are the cloud's, under the old id: under the new one too they would count twice.
@@ -284,7 +284,7 @@ describe('an old copy that came back', () => {
     first.commit(work({ samples: points(6, 8) }));
     first.close();
     const second = open(copy);
-    second.startOver(freshUuid(), { live: 5, backfill: 0 }, { withOldRows: false });
+    second.startOver(freshUuid(), { live: 5, backfill: 0 });
     expect(second.drops()).toMatchObject([{ reason: 'spool_restored', rows: 5 }]);
     expect(second.commit(work({ ...online })).flatMap((batch) => numbersOf(second.read(batch)))).toEqual([6, 7, 8]);
   });
@@ -298,28 +298,10 @@ describe('an old copy that came back', () => {
     store.close();
     const restored = open(dir);
     // The live lane went on; the batch in the backfill never arrived.
-    restored.startOver(freshUuid(), { live: 6, backfill: 0 }, { withOldRows: false });
+    restored.startOver(freshUuid(), { live: 6, backfill: 0 });
     expect(restored.drops()).toMatchObject([{ reason: 'spool_restored', rows: 3 }]);
     const formed = restored.commit(work({ ...online }));
     expect(formed.flatMap((batch) => numbersOf(restored.read(batch)))).toEqual([1, 2, 3, 4, 5]);
-  });
-});
-
-describe('a cloud that went back in time', () => {
-  it('gets what it lacks of what is still here under a new id, nothing twice, and nothing is dropped', () => {
-    const store = open(tempDataDir());
-    const [first, second] = [1, 2].flatMap((n) => store.commit(work({ samples: points(5 * n - 4, 5 * n), ...online })));
-    expect([first?.firstSeq, second?.firstSeq]).toEqual([1, 6]);
-    store.commit(work({ samples: points(11, 15), acked: { live: 5 }, ...online }));
-    expect(store.standing({ live: 5, backfill: 0 })).toBe('agrees');
-    expect(store.standing({ live: 10, backfill: 0 })).toBe('agrees');
-    expect(store.standing({ live: 0, backfill: 0 })).toBe('agrees');
-    expect(store.standing({ live: 3, backfill: 0 })).toBe('cloud went back');
-    store.startOver(freshUuid(), { live: 3, backfill: 0 }, { withOldRows: true });
-    expect(store.drops()).toEqual([]);
-    const formed = store.commit(work({ samples: points(16, 16), ...online }));
-    expect(formed[0]?.firstSeq).toBe(1);
-    expect(formed.flatMap((batch) => numbersOf(store.read(batch)))).toEqual(range(6, 16));
   });
 });
 

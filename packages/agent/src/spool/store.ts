@@ -199,32 +199,30 @@ export class SpoolStore {
     return { schemas: [...schemas.values()], channels, rows };
   }
 
-  /**
-   * How this file stands to what the cloud holds of it. `old copy`: the cloud holds sequences that this one never gave
-   * out. `cloud went back`: the cloud lacks sequences that it had acknowledged, a store restored from a backup.
-   */
-  standing(acked: Readonly<Record<Lane, number>>): 'agrees' | 'old copy' | 'cloud went back' {
-    const lanes = ['live', 'backfill'] as const;
-    if (lanes.some((lane) => acked[lane] > this.#lastSeq[lane])) return 'old copy';
-    // A lane that the cloud knows nothing of may begin anywhere.
-    return lanes.some((lane) => acked[lane] > 0 && acked[lane] + 1 < this.firstUnacked(lane))
-      ? 'cloud went back'
-      : 'agrees';
+  /** The lowest sequence of the lane that is held, or the next one to be given out. */
+  firstUnacked(lane: Lane): number {
+    const waiting = this.#unacked.filter((batch) => batch.lane === lane).map((batch) => batch.firstSeq);
+    return Math.min(this.#lastSeq[lane] + 1, ...waiting);
+  }
+
+  /** Whether the cloud holds sequences of this spool that this file never gave out. */
+  isOldCopy(acked: Readonly<Record<Lane, number>>): boolean {
+    return acked.live > this.#lastSeq.live || acked.backfill > this.#lastSeq.backfill;
   }
 
   /**
-   * Gives the file a new identity, since its sequences mean something else to the cloud. What the cloud is known to hold
-   * goes, what it is known to lack (all that has a place in a lane above `acked`) stays and gets new sequences.
-   * `withOldRows` false: other rows that were here when the file was opened (first opened as a copy, where it shows) may be at the cloud under sequences that this
-   * copy knows nothing of; they are dropped, counted. What came since stays. Drops begin anew with the id: the cloud has
-   * those of the old one, and adds them up.
+   * Gives the file a new identity because an old copy of it came back. What the cloud is known to hold goes, what it is known
+   * to lack (all that has a place in a lane above `acked`) stays and gets new sequences. Other rows that were here when the
+   * file was opened (first opened as a copy, where it shows) may be at the cloud under sequences that this copy knows
+   * nothing of; they are dropped, counted. What came since stays. Drops begin anew with the id: the cloud has those of the old
+   * one, and adds them up.
    */
-  startOver(newId: string, acked: Readonly<Record<Lane, number>>, { withOldRows }: { withOldRows: boolean }): void {
+  startOver(newId: string, acked: Readonly<Record<Lane, number>>): void {
     try {
       this.#db.transaction(() => {
         this.#db.exec('DELETE FROM drops');
         for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, acked[lane]);
-        if (!withOldRows) this.#dropUnplaced(this.#copied.endId);
+        this.#dropUnplaced(this.#copied.endId);
         this.#copied.settled();
         this.#db.exec('DELETE FROM batches; UPDATE lanes SET last_seq = 0');
         this.#sql.setId.run(newId);
@@ -243,13 +241,6 @@ export class SpoolStore {
 
   close(): void {
     this.#db.close();
-  }
-
-  /** The first sequence of the lane that was not acknowledged, given out or not. */
-  /** The lowest sequence of the lane that is held, or the next one to be given out. */
-  firstUnacked(lane: Lane): number {
-    const waiting = this.#unacked.filter((batch) => batch.lane === lane).map((batch) => batch.firstSeq);
-    return Math.min(this.#lastSeq[lane] + 1, ...waiting);
   }
 
   /** Drops the rows below an id that no batch holds. */
