@@ -113,7 +113,7 @@ async function keep(tx: Tx, robotKey: number, { report, spoolId, clockOffsetMs, 
   if (!stream) return;
   await tx
     .insertInto('stream_status')
-    .values({ robot_key: robotKey, source: report.source, ...status })
+    .values({ robot_key: robotKey, source: report.source, ...status, drops: '[]' })
     .onConflict((conflict) => conflict.columns(['robot_key', 'source']).doUpdateSet(status))
     .execute();
   const drops = report.drops.slice(0, DROP_REASONS_MAX).map((drop) => ({ source: report.source, ...drop }));

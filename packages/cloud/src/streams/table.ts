@@ -23,6 +23,8 @@ export interface StreamTables {
     receiving_since_ms: number | null;
     last_message_ms: number | null;
     rate_hz: number | null;
+    /** Not read any more, and never dropped: the counts are in spool_drops since. */
+    drops: '[]';
     reported_at_ms: number;
   };
 }

@@ -39,5 +39,4 @@ JOIN (
   SELECT robot_key, min(spool_id) AS spool_id FROM spools GROUP BY robot_key HAVING min(spool_id) = max(spool_id)
 ) AS one ON one.robot_key = s.robot_key
 JOIN json_each(s.drops) AS d;
-ALTER TABLE stream_status DROP COLUMN drops;
 `;
