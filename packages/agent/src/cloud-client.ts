@@ -6,6 +6,7 @@ import { RELEASE_DATE } from '@drover/shared/release';
 import type { Logger } from 'pino';
 import type { CommandRunner } from './commands/runner.js';
 import type { DesiredState } from './desired/desired-state.js';
+import type { RobotIdentity } from './disk/robot-identity.js';
 import type { Inspector } from './inspect/inspector.js';
 import type { Instruction, LinkClient, Uplink } from './link/link.js';
 import type { LinkReporter } from './link/link-reporter.js';
@@ -56,8 +57,9 @@ export class CloudClient implements LinkClient {
     const { inbox, spool, uploader, commands, desired, reporter, linkReporter } = this.#parts;
     this.#uplink = uplink;
     // Both before anything is sent: nothing of another robot's may reach this one's account.
-    const inboxIsOurs = this.#claimInbox(welcome.robot_id);
-    const spoolClaim = spool.claim(welcome.robot_id, welcome.acked);
+    const robot: RobotIdentity = { id: welcome.robot_id, uid: welcome.robot_uid ?? null };
+    const inboxIsOurs = this.#claimInbox(robot);
+    const spoolClaim = spool.claim(robot, welcome.acked);
     if (inboxIsOurs && welcome.inbox === 'stale') {
       commands.dropWaiting();
       inbox.renew();
@@ -114,10 +116,10 @@ export class CloudClient implements LinkClient {
     if (uplink !== null && uplink === this.#uplink) uplink.send(answer);
   }
 
-  #claimInbox(robotId: string): boolean {
+  #claimInbox(robot: RobotIdentity): boolean {
     const { inbox, commands, log } = this.#parts;
     try {
-      if (inbox.claim(robotId) === 'ours') return true;
+      if (inbox.claim(robot) === 'ours') return true;
       commands.forget();
       return false;
     } catch (error) {

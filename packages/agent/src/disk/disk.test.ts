@@ -43,12 +43,12 @@ describe('a store file', () => {
   it('keeps its id and its owner, and gets each migration once', () => {
     const dir = tempDataDir();
     const first = openAsIs(options(dir));
-    first.setRobotId('robot-1');
+    first.setOwner({ id: 'robot-1', uid: null });
     first.db.exec('INSERT INTO a VALUES (1)');
     first.db.close();
     const migrations = [...options(dir).migrations, 'CREATE TABLE b (n INTEGER) STRICT'];
     const again = openAsIs(options(dir, { migrations }));
-    expect([again.id, again.robotId()]).toEqual([first.id, 'robot-1']);
+    expect([again.id, again.owner()]).toEqual([first.id, { id: 'robot-1', uid: null }]);
     expect(again.db.prepare('SELECT n FROM a').pluck().all()).toEqual([1]);
     expect(again.db.prepare('SELECT n FROM b').pluck().all()).toEqual([]);
   });

@@ -4,13 +4,14 @@ import Database from 'better-sqlite3';
 import type { Logger } from 'pino';
 import { fsyncDirectory } from './durable-file.js';
 import { type FoundFile, findFile } from './file-marks.js';
+import type { Owned, RobotIdentity } from './robot-identity.js';
 
 /**
  * A SQLite file of the agent with an identity: an id made with it, so that the cloud can tell a file from its successor.
  * Everything it commits is on disk when the commit returns (WAL, synchronous=FULL). A file that can't be read is set
  * aside under another name, said, and replaced by a new one with a new id; the last one set aside is kept.
  */
-export interface StoreFile {
+export interface StoreFile extends Owned {
   readonly db: Database.Database;
   readonly path: string;
   /** Made with the file; as it was when the file was opened. */
@@ -19,9 +20,6 @@ export interface StoreFile {
   readonly found: FoundFile | null;
   /** Gives it a new identity: to the cloud it is another file then. */
   setId(id: string): void;
-  /** The robot this file belongs to; null until the cloud has said it. */
-  robotId(): string | null;
-  setRobotId(robotId: string): void;
 }
 
 export interface StoreFileOptions {
@@ -103,8 +101,14 @@ function open(options: StoreFileOptions): StoreFile {
       found,
       id,
       setId: (newId) => void write.run('id', newId),
-      robotId: () => read.get('robot_id') ?? null,
-      setRobotId: (robotId) => void write.run('robot_id', robotId),
+      owner: () => {
+        const robotId = read.get('robot_id');
+        return robotId === undefined ? null : { id: robotId, uid: read.get('robot_uid') ?? null };
+      },
+      setOwner: db.transaction(({ id: robotId, uid }: RobotIdentity) => {
+        write.run('robot_id', robotId);
+        if (uid !== null) write.run('robot_uid', uid);
+      }),
     };
   } catch (error) {
     db.close();

@@ -115,13 +115,13 @@ describe('the inbox', () => {
   it("sets another robot's inbox aside", () => {
     const dir = tempDataDir();
     const inbox = open(dir);
-    expect(inbox.claim('robot-1')).toBe('ours');
+    expect(inbox.claim({ id: 'robot-1', uid: null })).toBe('ours');
     inbox.take([{ command: topicCommand(), running: false, goalId: null }], 1);
     const { id } = inbox;
-    expect(inbox.claim('robot-2')).toBe('changed');
+    expect(inbox.claim({ id: 'robot-2', uid: null })).toBe('changed');
     expect(inbox.id).not.toBe(id);
     expect(inbox.lastSeq()).toBe(0);
-    expect(inbox.claim('robot-2')).toBe('ours');
+    expect(inbox.claim({ id: 'robot-2', uid: null })).toBe('ours');
     expect(readdirSync(dir).some((name) => name.startsWith('inbox.db.other-robot-'))).toBe(true);
   });
 
@@ -142,14 +142,14 @@ describe('the inbox', () => {
     inbox.onIdentityChange(() => {
       renewals += 1;
     });
-    inbox.claim('robot-1');
+    inbox.claim({ id: 'robot-1', uid: null });
     refuses = true;
-    expect(() => inbox.claim('robot-2')).toThrow('no space');
+    expect(() => inbox.claim({ id: 'robot-2', uid: null })).toThrow('no space');
     expect(() => inbox.lastSeq()).toThrow('no space');
     refuses = false;
     expect(inbox.lastSeq()).toBe(0);
     expect(renewals).toBe(1);
-    expect(inbox.claim('robot-2')).toBe('ours');
+    expect(inbox.claim({ id: 'robot-2', uid: null })).toBe('ours');
   });
 
   it('has on disk whatever take() returned from, when killed right after', async () => {

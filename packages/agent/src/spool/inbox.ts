@@ -2,6 +2,7 @@ import { type AgentErrorCode, type Command, type CommandOutcome, command } from 
 import type { Hello } from '@drover/shared/link/hello';
 import type { Database } from 'better-sqlite3';
 import type { Logger } from 'pino';
+import { claimFile, othersFile, type RobotIdentity } from '../disk/robot-identity.js';
 import { isCorrupt, type StoreFile } from '../disk/store-file.js';
 import { Lineage } from './lineage.js';
 
@@ -99,12 +100,13 @@ export class Inbox {
 
   /** What the first message of a session says of this inbox. */
   said(): Hello['inbox'] {
-    const robotId = this.#guard(() => this.#file.robotId());
+    const owner = this.#guard(() => this.#file.owner());
     const { id } = this;
     return {
       id,
       last_seq: this.lastSeq(),
-      ...(robotId !== null && { robot_id: robotId }),
+      ...(owner !== null && { robot_id: owner.id }),
+      ...(owner !== null && owner.uid !== null && { robot_uid: owner.uid }),
       lineage: this.#lineage.said(),
     };
   }
@@ -130,16 +132,13 @@ export class Inbox {
    * Whether this inbox is that robot's; another's is set aside: `changed`, say hello again.
    * @throws what the disk refuses with; nothing that was known of the inbox may be relied on then.
    */
-  claim(robotId: string): 'ours' | 'changed' {
+  claim(robot: RobotIdentity): 'ours' | 'changed' {
     this.#ensureOpen();
-    const owner = this.#file.robotId();
-    if (owner === robotId) return 'ours';
-    if (owner === null) {
-      this.#transaction(() => this.#file.setRobotId(robotId));
-      return 'ours';
-    }
+    const file = this.#file;
+    const setOwner = (owner: RobotIdentity) => this.#transaction(() => file.setOwner(owner));
+    if (claimFile({ owner: file.owner, setOwner }, robot)) return 'ours';
     // The new one is claimed by the session that is opened anew.
-    this.#startOver('other-robot', `it belongs to ${owner}, the token to ${robotId}`);
+    this.#startOver('other-robot', othersFile(file.owner(), robot));
     return 'changed';
   }
 

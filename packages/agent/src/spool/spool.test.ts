@@ -164,19 +164,19 @@ describe('identity', () => {
   it("sets another robot's data aside and says hello anew", () => {
     const dir = tempDataDir();
     const { spool } = open(dir);
-    expect(spool.claim('robot-1', NOTHING)).toBe('ours');
+    expect(spool.claim({ id: 'robot-1', uid: null }, NOTHING)).toBe('ours');
     const id = spool.id;
     spool.append(point(1));
-    expect(spool.claim('robot-2', NOTHING)).toBe('changed');
+    expect(spool.claim({ id: 'robot-2', uid: null }, NOTHING)).toBe('changed');
     expect(spool.id).not.toBe(id);
-    expect(spool.claim('robot-2', NOTHING)).toBe('ours');
+    expect(spool.claim({ id: 'robot-2', uid: null }, NOTHING)).toBe('ours');
     expect(readdirSync(dir).some((name) => name.startsWith('spool.db.other-robot-'))).toBe(true);
   });
 
   it('takes a new id where the cloud holds more than this copy ever gave out', () => {
     const { spool } = open(tempDataDir());
     const id = spool.id;
-    expect(spool.claim('robot-1', { live: 7, backfill: 0 })).toBe('changed');
+    expect(spool.claim({ id: 'robot-1', uid: null }, { live: 7, backfill: 0 })).toBe('changed');
     expect(spool.id).not.toBe(id);
   });
 

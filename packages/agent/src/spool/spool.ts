@@ -3,6 +3,7 @@ import type { Lane } from '@drover/shared/link/fields';
 import type { Hello } from '@drover/shared/link/hello';
 import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
+import { claimFile, othersFile, type RobotIdentity } from '../disk/robot-identity.js';
 import { isCorrupt } from '../disk/store-file.js';
 import { AgeMarks } from './age-marks.js';
 import { type Boot, type ClockReading, systemBoot } from './clocks.js';
@@ -206,16 +207,14 @@ export class Spool {
    * (the cloud holds more than it gave out) starts a new identity. `changed`: the id did, say hello again;
    * `unusable`: the disk refuses, nothing may be sent now.
    */
-  claim(robotId: string, acked: Readonly<Record<Lane, number>>): 'ours' | 'changed' | 'unusable' {
+  claim(robot: RobotIdentity, acked: Readonly<Record<Lane, number>>): 'ours' | 'changed' | 'unusable' {
     const { log, newId } = this.#options;
     try {
-      const owner = this.#store.robotId();
-      if (owner !== null && owner !== robotId) {
+      if (!claimFile(this.#store.owned, robot)) {
         // The new one is claimed by the session that is opened anew.
-        this.#replace('other-robot', `it belongs to ${owner}, the token to ${robotId}`);
+        this.#replace('other-robot', othersFile(this.#store.owned.owner(), robot));
         return 'changed';
       }
-      if (owner === null) this.#store.setRobotId(robotId);
       if (!this.#store.isOldCopy(acked)) {
         this.#store.agreed();
         return 'ours';

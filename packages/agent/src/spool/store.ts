@@ -2,6 +2,7 @@ import { BATCH_ROWS_MAX, type ChannelRow, type DataRow, type SchemaRow } from '@
 import type { ClockOffset } from '@drover/shared/link/clock';
 import type { Lane } from '@drover/shared/link/fields';
 import type { Database } from 'better-sqlite3';
+import type { Owned } from '../disk/robot-identity.js';
 import type { StoreFile } from '../disk/store-file.js';
 import { ClockLedger, type ClockReading } from './clocks.js';
 import { CopiedRows } from './copied-rows.js';
@@ -134,12 +135,9 @@ export class SpoolStore {
     return this.#ledger.total().rows > placed;
   }
 
-  robotId(): string | null {
-    return this.#file.robotId();
-  }
-
-  setRobotId(robotId: string): void {
-    this.#file.setRobotId(robotId);
+  /** Whose the file is. */
+  get owned(): Owned {
+    return this.#file;
   }
 
   /** Everything ever dropped, by source and reason. */

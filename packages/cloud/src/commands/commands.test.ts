@@ -6,7 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { InProcessBus } from '../bus/in-process.js';
 import { openStore, type Store } from '../db/store.js';
-import { type RobotRef, Robots } from '../robots/robots.js';
+import { type RobotRef, Robots, uidOf } from '../robots/robots.js';
 import {
   admit,
   type CommandRequest,
@@ -217,6 +217,13 @@ describe('commands in the store', () => {
     commands = commandsOf(store);
     await commands.inboxSeen(robot, { id: uuidv7(), last_seq: 0 });
     expect(await endOf(uuid)).toEqual({ state: 'error', error_code: 'outcome_unknown' });
+  });
+
+  it('are not given to the inbox of another robot of the same id', async () => {
+    const mine = { id: INBOX, last_seq: 0, robot_id: robot.id };
+    const lineage = { id: uuidv7(), version: 1, earlier: [] };
+    expect(await commands.inboxSeen(robot, { ...mine, lineage, robot_uid: `${uidOf(robot)}1` })).toBe('stale');
+    expect(await commands.inboxSeen(robot, { ...mine, lineage, robot_uid: uidOf(robot) })).toBe('current');
   });
 
   it('are cancelled at once while they wait, asked of the robot where they are goals, and not otherwise', async () => {

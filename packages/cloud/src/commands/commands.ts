@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { Bus } from '../bus/bus.js';
 import type { Db, Store } from '../db/store.js';
-import { type RobotRef, robotNotFound } from '../robots/robots.js';
+import { type RobotRef, robotNotFound, uidOf } from '../robots/robots.js';
 import { findInbox, type InboxRef, noteInbox, raiseInbox, standing } from './inboxes.js';
 import * as commandStore from './store.js';
 import { cloudEnd } from './store.js';
@@ -237,6 +237,7 @@ export class Commands {
   async inboxSeen(robot: RobotRef, inbox: Hello['inbox']): Promise<'current' | 'stale'> {
     // Another robot's: the agent comes again with one of its own, and only then is known what became of this one's.
     if (inbox.robot_id !== undefined && inbox.robot_id !== robot.id) return 'stale';
+    if (inbox.robot_uid !== undefined && inbox.robot_uid !== uidOf(robot)) return 'stale';
     const nowMs = this.#now();
     const { stands, ended } = await this.#store.db.transaction().execute(async (tx) => {
       const known = await findInbox(tx, robot.key, inbox.id);

@@ -13,7 +13,13 @@ import { SessionRegistry } from './registry.js';
 import { hello, INBOX, NO_LINKS, Peer, SPOOL } from './test-peer.js';
 
 const TOKEN = 'drt_a-token-of-the-robot';
-const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: '0194b6b0-3b1a-7cc0-8d7f-000000000009' };
+const ROBOT = {
+  key: 1,
+  id: 'rover-1',
+  tenantKey: 1,
+  tenantUuid: '0194b6b0-3b1a-7cc0-8d7f-000000000009',
+  createdAtMs: 0,
+};
 const BATCH: UpMessage = {
   kind: 'batch',
   spool_id: SPOOL,

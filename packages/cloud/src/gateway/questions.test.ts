@@ -32,7 +32,7 @@ async function connect(registry: SessionRegistry, key: number, linkVersion = 2) 
     pause: () => {},
     resume: () => {},
   };
-  const robot = { key, id: `rover-${key}`, tenantKey: 1, tenantUuid: uuidv7() };
+  const robot = { key, id: `rover-${key}`, tenantKey: 1, tenantUuid: uuidv7(), createdAtMs: 0 };
   const session = new RobotSession(robot, connection, {
     robots: { sessionStarted: async () => {} },
     desired: { forRobot: () => new Promise(() => {}) },

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type DeliverableCommand, RobotSession, type SessionConnection, type SessionPorts } from './session.js';
 import { hello, INBOX, NO_LINKS, SPOOL } from './test-peer.js';
 
-const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: uuidv7() };
+const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: uuidv7(), createdAtMs: 0 };
 
 /** A connection that notes what the session does with it. */
 class Noted implements SessionConnection {

@@ -14,7 +14,7 @@ import type { InboxRef } from '../commands/inboxes.js';
 import { stampsOf } from '../data/stamp.js';
 import { bytesOf } from '../data/writer.js';
 import { NoAnswerError } from '../graph/no-answer.js';
-import type { RobotRef } from '../robots/robots.js';
+import { type RobotRef, uidOf } from '../robots/robots.js';
 import { Coalesced } from './coalesced.js';
 import type { Connection, Ending } from './connection.js';
 import { endingOf } from './failure.js';
@@ -274,6 +274,7 @@ export class RobotSession {
       kind: 'welcome',
       link_version: LINK_VERSION,
       robot_id: this.robot.id,
+      robot_uid: uidOf(this.robot),
       cloud_now_ms: this.#ports.now(),
       acked,
       inbox: stands,

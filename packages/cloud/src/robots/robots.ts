@@ -15,7 +15,7 @@ import { hashSecret, newSecret, secretHint } from '../keys/secrets.js';
 import { RobotGoneError } from './robot-gone.js';
 import { onlineRobotKeys, type RobotRef, robotById, robotByToken, robotRefs, robotsOfTenant } from './store.js';
 
-export type { RobotRef } from './store.js';
+export { type RobotRef, uidOf } from './store.js';
 
 export class Robots {
   readonly #store: Store;

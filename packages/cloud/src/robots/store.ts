@@ -7,6 +7,15 @@ export interface RobotRef {
   readonly id: string;
   readonly tenantKey: number;
   readonly tenantUuid: string;
+  readonly createdAtMs: number;
+}
+
+/**
+ * What no two robots ever have in common, whatever their ids: not those of two tenants or clouds, nor one that was deleted and the
+ * one made after it. The time is for a store set back to a backup, which gives out the same key again.
+ */
+export function uidOf({ tenantUuid, key, createdAtMs }: RobotRef): string {
+  return `${tenantUuid}/${key}/${createdAtMs}`;
 }
 
 /** Robots with their latest vitals, oldest first. */
@@ -38,6 +47,7 @@ export function robotRefs(db: Db) {
     .selectFrom('robots')
     .innerJoin('tenants', 'tenants.key', 'robots.tenant_key')
     .select(['robots.key', 'robots.id', 'robots.tenant_key as tenantKey', 'tenants.uuid as tenantUuid'])
+    .select('robots.created_at_ms as createdAtMs')
     .where('robots.deleted_at_ms', 'is', null);
 }
 

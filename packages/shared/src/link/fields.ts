@@ -7,6 +7,8 @@ export const uuid = z.uuid();
 export const epochMs = z.number();
 /** A sequence number: starts at 1, 0 = none yet. */
 export const sequence = z.int().nonnegative();
+/** Opaque to agents: compared whole. */
+export const robotUid = z.string().min(1).max(128);
 export const bytes = z.instanceof(Uint8Array);
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { epochMs, listOf, sequence, uuid } from './fields.js';
+import { epochMs, listOf, robotUid, sequence, uuid } from './fields.js';
 
 /** Tenures that an agent remembers of its inbox's past, at most. */
 export const TENURES_MAX = 64;
@@ -37,6 +37,7 @@ export const hello = z.object({
     last_seq: sequence,
     /** Since version 3: the robot it belongs to, where a cloud has told it. */
     robot_id: z.string().max(256).optional(),
+    robot_uid: robotUid.optional(),
     /** Since version 3. */
     lineage: lineage.optional(),
   }),

@@ -10,7 +10,7 @@
  *                  desired: streams' max_age_s
  *   3  2026-11-21  up: link_status (only to clouds of version 3 and later), stream_status' spool_id; hello's
  *                  inbox.robot_id and inbox.lineage, inbox_version of command_taken and command_outcome,
- *                  welcome's inbox; hello's spool.first_seq
+ *                  welcome's inbox and robot_uid, hello's inbox.robot_uid; hello's spool.first_seq
  */
 export const LINK_VERSION = 3;
 
