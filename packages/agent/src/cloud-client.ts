@@ -1,5 +1,4 @@
 import type { Hello } from '@drover/shared/link/hello';
-import { LINK_VERSION } from '@drover/shared/link/protocol';
 import type { Query } from '@drover/shared/link/query';
 import type { Welcome } from '@drover/shared/link/welcome';
 import { RELEASE_DATE } from '@drover/shared/release';
@@ -39,11 +38,11 @@ export class CloudClient implements LinkClient {
     this.#parts = parts;
   }
 
-  hello(): Hello {
+  hello(linkVersion: number): Hello {
     const { graph, inbox, spool, desired, wallNow } = this.#parts;
     return {
       kind: 'hello',
-      link_version: LINK_VERSION,
+      link_version: linkVersion,
       agent_version: RELEASE_DATE,
       robot_now_ms: wallNow(),
       inbox: inbox.said(),

@@ -1,3 +1,4 @@
+import { CloseCode, LINK_VERSION, LINK_VERSION_OLDEST_CLOUD } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -32,9 +33,9 @@ function startLink(overrides: Partial<LinkOptions> & { renewOnce?: boolean } = {
     url: cloud.url,
     token: () => TOKEN,
     client: {
-      hello: () => ({
+      hello: (linkVersion) => ({
         kind: 'hello',
-        link_version: 1,
+        link_version: linkVersion,
         agent_version: '2026-11-21',
         robot_now_ms: Date.now(),
         inbox: { id: UUID, last_seq: 0 },
@@ -84,7 +85,7 @@ describe('a session', () => {
     const { state, until } = startLink();
     const session = await cloud.session();
     expect(session.headers).toMatchObject({ authorization: `Bearer ${TOKEN}`, 'sec-websocket-protocol': 'drover.v1' });
-    expect(await session.welcome()).toMatchObject({ link_version: 1, inbox: { id: UUID } });
+    expect(await session.welcome()).toMatchObject({ link_version: LINK_VERSION, inbox: { id: UUID } });
     await until(() => state.opened === 1);
   });
 
@@ -235,12 +236,31 @@ describe('reconnecting', () => {
     expect(lines.join()).toContain("another agent connected with this robot's token and took over");
   });
 
-  it('says which side to update when the versions do not match', async () => {
+  it('speaks with an older cloud in its version, and with the next one in the newest again', async () => {
     startLink();
-    const session = await cloud.session();
-    session.socket.close(4002, 'link version 1; this cloud serves 2 to 3: update the agent');
-    await cloud.session();
-    expect(lines.join()).toContain('this cloud serves 2 to 3: update the agent');
+    const first = await cloud.session();
+    expect((await first.next('hello')).link_version).toBe(LINK_VERSION);
+    first.socket.close(CloseCode.unsupportedVersion, 'this cloud serves older ones');
+    const second = await cloud.session();
+    expect((await second.welcome()).link_version).toBe(LINK_VERSION - 1);
+    second.stream.resetAndDestroy();
+    expect((await (await cloud.session()).welcome()).link_version).toBe(LINK_VERSION);
+  });
+
+  it('says which side to update when the versions do not match, and tries from the newest on again', async () => {
+    startLink();
+    for (let version = LINK_VERSION; version >= LINK_VERSION_OLDEST_CLOUD; version -= 1) {
+      const session = await cloud.session();
+      expect((await session.next('hello')).link_version).toBe(version);
+      expect(lines.join()).not.toContain('agent and cloud do not match');
+      session.socket.close(
+        CloseCode.unsupportedVersion,
+        `link version ${version}; this cloud serves 8 to 9: update the agent`,
+      );
+    }
+    expect((await (await cloud.session()).next('hello')).link_version).toBe(LINK_VERSION);
+    expect(lines.join()).toContain('this cloud serves 8 to 9: update the agent');
+    expect(lines.join()).toContain('agent and cloud do not match');
   });
 
   it('waits for a token that can not be read', async () => {

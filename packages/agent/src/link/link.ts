@@ -1,7 +1,7 @@
 import type { ClockReply } from '@drover/shared/link/clock';
 import type { DownMessage } from '@drover/shared/link/down';
 import type { Hello } from '@drover/shared/link/hello';
-import { CloseCode } from '@drover/shared/link/protocol';
+import { CloseCode, LINK_VERSION, LINK_VERSION_OLDEST_CLOUD } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Welcome } from '@drover/shared/link/welcome';
 import type { Logger } from 'pino';
@@ -26,8 +26,8 @@ export interface Uplink {
 
 /** Those who use the link. */
 export interface LinkClient {
-  /** Who we are and what our disk remembers, asked at every connect. */
-  hello(): Hello;
+  /** Who we are and what our disk remembers, asked at every connect. `linkVersion`: what the cloud is spoken to in. */
+  hello(linkVersion: number): Hello;
   /** A session stands. Returns why it must be opened anew (an identity said in hello has changed), or null. */
   opened(uplink: Uplink, welcome: Welcome): string | null;
   receive(instruction: Instruction): void;
@@ -67,6 +67,8 @@ export class Link {
   #wake: () => void = () => {};
   #failures = 0;
   #yielding = false;
+  /** What hello says: a lower one where the cloud has refused the one above it. */
+  #linkVersion = LINK_VERSION;
   #clockRequests = new Map<number, number>();
   #clockFirstLeft = 0;
 
@@ -127,7 +129,7 @@ export class Link {
       monotonicNow: this.#options.monotonicNow,
       hello: () => {
         helloSentMs = this.#options.monotonicNow();
-        return client.hello();
+        return client.hello(this.#linkVersion);
       },
       onWelcome: (welcome) => {
         this.#yielding = false;
@@ -153,9 +155,19 @@ export class Link {
     const end = await session.ended;
     this.#session = null;
     clearInterval(clockTimer);
-    if (openedMs === null) return { end, stoodMs: 0 };
+    if (openedMs === null) return { end: this.#orOlder(end), stoodMs: 0 };
+    // It may be updated before it is met again.
+    this.#linkVersion = LINK_VERSION;
     this.#call('closed', () => client.closed());
     return { end, stoodMs: this.#options.monotonicNow() - openedMs };
+  }
+
+  /** A cloud that refuses our version as unknown is spoken to in the one before, down to the oldest; then later in the newest again. */
+  #orOlder(end: LinkEnd): LinkEnd {
+    if (end.kind !== 'closed' || end.code !== CloseCode.unsupportedVersion) return end;
+    const hasOlder = this.#linkVersion > LINK_VERSION_OLDEST_CLOUD;
+    this.#linkVersion = hasOlder ? this.#linkVersion - 1 : LINK_VERSION;
+    return hasOlder ? { kind: 'renew', reason: `${end.reason}; now in version ${this.#linkVersion}` } : end;
   }
 
   /** A capability that throws has a defect; the link and the other capabilities go on. */

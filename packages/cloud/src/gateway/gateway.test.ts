@@ -208,6 +208,13 @@ describe('the gateway', () => {
     await connected();
   });
 
+  it('says to an agent that is too new that the cloud is what to update', async () => {
+    const peer = connect();
+    await once(peer.socket, 'open');
+    peer.say({ ...hello(), link_version: 99 } as UpMessage);
+    expect((await peer.closed).reason).toMatch(/^link version 99; this cloud serves 1 to \d+: update the cloud$/);
+  });
+
   it('lets a newer session of the same robot take over, and the robot stays online throughout', async () => {
     const older = await connected();
     await until(isOnline);

@@ -249,9 +249,10 @@ export class RobotSession {
     clearTimeout(this.#helloTimer);
     if (hello.link_version < LINK_VERSION_OLDEST || hello.link_version > LINK_VERSION) {
       const served = `${LINK_VERSION_OLDEST} to ${LINK_VERSION}`;
+      const older = hello.link_version > LINK_VERSION ? 'cloud' : 'agent';
       return this.close(
         CloseCode.unsupportedVersion,
-        `link version ${hello.link_version}; this cloud serves ${served}`,
+        `link version ${hello.link_version}; this cloud serves ${served}: update the ${older}`,
       );
     }
     this.#state = 'admitted';

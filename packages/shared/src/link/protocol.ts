@@ -17,6 +17,9 @@ export const LINK_VERSION = 3;
 /** The oldest agent still served: the first version, since none has been retired yet. */
 export const LINK_VERSION_OLDEST = 1;
 
+/** The oldest cloud that today's agent speaks with, by the version that its hello then says: the first to know stream_status. */
+export const LINK_VERSION_OLDEST_CLOUD = 2;
+
 export const LINK_PATH = '/agent';
 export const LINK_SUBPROTOCOL = 'drover.v1';
 
