@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import type { Batch } from '@drover/shared/link/batch';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Boot } from './clocks.js';
+import { openStoreFile } from '../disk/store-file.js';
+import { type Boot, ClockLedger } from './clocks.js';
 import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
 import { openSpool } from './open.js';
+import { SPOOL_MIGRATIONS } from './schema.js';
 import { Uploader } from './uploader.js';
 
 const HOUR = 3_600_000;
@@ -121,4 +124,26 @@ it('a clock that is slewed, not set, makes no batches of its own', async () => {
     await robot.sample(1);
   }
   expect([...(await robot.upload()).values()].every((off) => Math.abs(off) <= 1)).toBe(true);
+});
+
+it('the clocks of rows that are gone are forgotten also where the commit that does it fails', () => {
+  const path = join(tempDataDir(), 'spool.db');
+  const options = { path, migrations: SPOOL_MIGRATIONS, newId: freshUuid, now: Date.now, log: silent };
+  const { db } = openStoreFile(options, (file) => file);
+  onTestFinished(() => void db.close());
+  new ClockLedger(db).note(90, { bootId: 'before', baseMs: 0 });
+  const clocks = new ClockLedger(db);
+  clocks.reload(1);
+  const now = { bootId: 'now', baseMs: 5_000 };
+  const refused = db.transaction(() => {
+    clocks.note(1, now);
+    throw new RangeError('no space');
+  });
+  expect(refused).toThrow('no space');
+  clocks.reload(2);
+  clocks.note(2, now);
+  // As the next start reads it, when there are rows from 2 to 100.
+  const again = new ClockLedger(db);
+  again.reload(101);
+  expect(again.endOf(2)).toBe(Number.POSITIVE_INFINITY);
 });

@@ -51,6 +51,7 @@ interface ClockRow {
 export class ClockLedger {
   readonly #sql;
   #rows: ClockRow[] = [];
+  /** No row of the file is of an id that is still to come. */
   #isClean = false;
 
   constructor(db: Database) {
@@ -59,6 +60,7 @@ export class ClockLedger {
 
   /** @param nextId rows from this id on do not exist: what the file says of them is of rows that are gone. */
   reload(nextId: number): void {
+    this.#isClean = false;
     this.#rows = this.#sql.all.all().filter((row) => row.from_id < nextId);
   }
 
