@@ -23,7 +23,7 @@ describeDisk('a robot whose disk takes no writes', () => {
       token,
       dataDir: join(disk.path, 'agent'),
       supervised: true,
-      env: { DROVER_SPOOL_MEMORY_MB: '1' },
+      env: { DROVER_SPOOL_MEMORY_MB: '3' },
     });
     await cloud.online('rover-1');
     await addStream(cloud, COUNTER.source, COUNTER.type, COUNTER.hz);

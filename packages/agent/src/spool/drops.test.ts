@@ -56,3 +56,16 @@ it('a spool leaves the last of a disk free: new samples then take the place of t
   diskFreeBytes = 1e9;
   expect(await append(30)).toBe(80);
 });
+
+it('a spool bounds what small samples take in memory by what they do take, not by a number of them', () => {
+  const common = { newId: freshUuid, now: Date.now, monotonicNow: () => performance.now(), log: silent };
+  const kept = (memoryBytesMax: number) => {
+    const spool = openSpool({ ...common, dataDir: tempDataDir(), bytesMax: 1e9, memoryBytesMax });
+    for (let n = 1; n <= 60_000; n += 1) spool.append(point(n));
+    const dropped = spool.drops()[0]?.rows ?? 0;
+    spool.close();
+    return 60_000 - dropped;
+  };
+  expect(kept(1e6)).toBeLessThan(3_000);
+  expect(kept(100e6)).toBe(60_000);
+});

@@ -30,7 +30,8 @@ const COMMIT_INTERVAL_IDLE_MS = 1_000;
 const RETRY_INTERVAL_MS = 1_000;
 /** What waits in memory while the disk refuses, unless told otherwise; past it the oldest goes, counted. */
 export const BUFFER_BYTES_MAX = 16 * 1024 * 1024;
-const BUFFER_ROWS_MAX = 50_000;
+/** What a sample takes in memory beside its bytes, about: objects and a buffer of its own. */
+const SAMPLE_MEMORY_BYTES = 600;
 const ERROR_LOG_INTERVAL_MS = 60_000;
 /**
  * The spool leaves so much of the disk free, whatever its bound: on a disk that it had filled itself it could not even give
@@ -380,7 +381,7 @@ export class Spool {
 
   #boundBuffer(): void {
     const bytesMax = this.#options.memoryBytesMax ?? BUFFER_BYTES_MAX;
-    while (this.#buffer.length > 1 && (this.#bufferBytes > bytesMax || this.#buffer.length > BUFFER_ROWS_MAX)) {
+    while (this.#buffer.length > 1 && this.#bufferBytes + this.#buffer.length * SAMPLE_MEMORY_BYTES > bytesMax) {
       const oldest = this.#buffer.shift();
       if (!oldest) return;
       this.#bufferBytes -= sampleBytes(oldest);
