@@ -90,7 +90,7 @@ ${rounds.length} of ${wanted} rounds, ${seconds[Math.floor(seconds.length / 2)]}
 faults: ${counts('faults')}; ${sum('lives')} lives of ${3 * rounds.length} robots
 values: ${sum('published')} due, ${sum('stored')} stored, ${sum('duplicates')} twice, ${sum('lostAtKills')} not yet committed at a kill (at most ${Math.max(...rounds.map((round) => round.lostAtKillMax))} of a stream at one), ${of('no value is lost')} streams with other losses
 commands: ${sum('commands')}, ${sum('effects')} effects; ${of('acts twice')} twice, ${of('final outcome')} without a final outcome
-outcomes: ${counts('outcomes')}; ${sum('diedWithRobot')} published to a simulated robot as it was killed
+outcomes: ${counts('outcomes')}
 ${broken.length} rounds broke a promise${broken.length > 0 ? `: ${broken.map(({ seed }) => seed).join(', ')}` : ''}`);
 }
 

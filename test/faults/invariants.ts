@@ -33,7 +33,6 @@ export function violations(history: History): Violation[] {
       ...repeated(command, effectsOf(history, command)),
       ...late(command, effectsOf(history, command)),
     ]),
-    ...diedWithRobot(history),
   ];
 }
 
@@ -152,31 +151,11 @@ export function untrue(command: CommandHistory, effects: readonly Effect[]): Vio
       return [{ invariant: 'what is said never to have run did not', detail: said }];
     }
     const ran = state === 'executed' || RAN.has(end);
-    if (ran && effects.length === 0 && command.interface !== 'topic') {
+    if (ran && effects.length === 0) {
       return [{ invariant: 'what is said to have run did', detail: said }];
     }
     return [];
   });
-}
-
-/**
- * Topics said to have been published that the robot did not receive. The simulated robot lives in the agent's process and dies with
- * it: a message may be published and still in its subscription's queue. One a kill at most; more is a lost effect.
- */
-export function diedWithRobot(history: History): Violation[] {
-  return history.robots.flatMap(({ robot, lives }) => {
-    const kills = lives.filter((life) => life.end === 'killed').length;
-    const unheard = history.commands.filter(
-      (command) => command.robot === robot && isUnheardTopic(command, effectsOf(history, command)),
-    );
-    if (unheard.length <= kills) return [];
-    const detail = `${robot}, killed ${kills} times: ${unheard.map(({ id }) => id).join(' ')} are executed and were not heard`;
-    return [{ invariant: 'what is said to have run did', detail }];
-  });
-}
-
-export function isUnheardTopic({ interface: kind, rows }: CommandHistory, effects: readonly Effect[]): boolean {
-  return kind === 'topic' && effects.length === 0 && rows.some(({ state }) => state === 'executed');
 }
 
 export function effectsOf(history: History, { id, robot, interface: kind }: CommandHistory): Effect[] {

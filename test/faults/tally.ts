@@ -1,7 +1,7 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Life, RobotHistory, Violation } from './history.js';
-import { due, effectsOf, isUnheardTopic, lostAtKills } from './invariants.js';
+import { due, effectsOf, lostAtKills } from './invariants.js';
 import { type FaultKind, faultText, isOf, type Plan } from './plan.js';
 import type { RoundReport } from './round.js';
 
@@ -22,8 +22,6 @@ export interface Tally {
   readonly commands: number;
   readonly effects: number;
   readonly outcomes: Record<string, number>;
-  /** Published into the queue of a simulated robot that died with it. */
-  readonly diedWithRobot: number;
   readonly violations: readonly Violation[];
 }
 
@@ -49,7 +47,6 @@ export function tallyOf(plan: Plan, report: RoundReport, broken: readonly Violat
     commands: ends.length,
     effects: sum(commands.map((command) => effectsOf(history, command).length)),
     outcomes: countOf(ends),
-    diedWithRobot: commands.filter((command) => isUnheardTopic(command, effectsOf(history, command))).length,
     violations: broken,
   };
 }

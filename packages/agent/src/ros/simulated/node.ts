@@ -15,6 +15,7 @@ import {
   type NodePublisher,
   type RosNode,
   rosTime,
+  type SubscribeOptions,
 } from './ros-node.js';
 import type { ServiceHandler, Services } from './services.js';
 import type { Topics } from './topics.js';
@@ -79,19 +80,20 @@ export class SimulatedNode implements RosNode {
     topic: string,
     type: string,
     onMessage: (message: RosMessage) => void,
-    qos: Partial<Qos> = {},
+    { atOnce = false, ...qos }: SubscribeOptions = {},
   ): Promise<() => void> {
     const { clock, definitions, topics, onFault } = this.#parts;
     const { message: schema } = await definitions.getOf('msg', type);
     const asked = { ...DEFAULT_QOS, ...qos };
-    const queue = new InboundQueue(clock, asked.depth, 0, (cdr) => {
+    const take = (cdr: Uint8Array) => {
       try {
         onMessage(decodeCdr(schema, cdr));
       } catch (error) {
         onFault(`the subscription of ${this.name} to ${topic}`, error);
       }
-    });
-    const unsubscribe = topics.subscribe(this.name, topic, type, asked, queue.push);
+    };
+    const queue = new InboundQueue(clock, asked.depth, 0, take);
+    const unsubscribe = topics.subscribe(this.name, topic, type, asked, atOnce ? take : queue.push);
     return this.#closer(() => {
       unsubscribe();
       queue.close();

@@ -20,11 +20,16 @@ export interface RosNode {
     topic: string,
     type: string,
     onMessage: (message: RosMessage) => void,
-    qos?: Partial<Qos>,
+    options?: SubscribeOptions,
   ): Promise<() => void>;
   service(name: string, type: string, handler: ServiceHandler): Promise<() => void>;
   actionServer(name: string, type: string, handlers: ActionHandlers): Promise<() => void>;
   logger(): Promise<NodeLogger>;
+}
+
+export interface SubscribeOptions extends Partial<Qos> {
+  /** Within the call that publishes, without a queue: what was published has been heard, whatever becomes of the process then. */
+  readonly atOnce?: boolean;
 }
 
 export interface NodePublisher {

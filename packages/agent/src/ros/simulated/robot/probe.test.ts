@@ -51,6 +51,5 @@ it('writes what commands do where they do it', async () => {
   const watcher = graph.peers.node('/watcher');
   const note = await watcher.publisher('/probe/note', 'std_msgs/msg/String');
   note.publish({ data: '17' });
-  await clock.advance(1);
   expect(lines().at(-1)).toMatch(/^topic 17 \d+$/);
 });

@@ -14,7 +14,7 @@ const GOAL_STEP_MS = 200;
  * For tests of what is lost and what is done twice: five counters, and the topic /probe/note (std_msgs/msg/String), the service
  * /probe/add (example_interfaces/srv/AddTwoInts, which takes `b` ms) and the action /probe/goal (example_interfaces/action/Fibonacci, `order` % 10
  * steps of 200 ms). What happens is appended to `file` where it happens, a line each, by one write that a kill -9
- * of the process survives:
+ * of the process survives (a message in a queue of this process would not):
  *
  *     life 2                 the process runs for the second time: its counters begin at 2 * PROBE_LIFE + 1
  *     tick 2000000001 11111  published by each counter that has a 1, since somebody was subscribed to it
@@ -27,7 +27,7 @@ export async function startProbe(node: RosNode, file: string): Promise<void> {
   const life = (readFileSync(file, 'utf8').match(/^life /gm)?.length ?? 0) + 1;
   write(`life ${life}`);
   await count(node, life, write);
-  await node.subscribe('/probe/note', 'std_msgs/msg/String', ({ data }) => effect('topic', data), { depth: 100 });
+  await node.subscribe('/probe/note', 'std_msgs/msg/String', ({ data }) => effect('topic', data), { atOnce: true });
   await node.service('/probe/add', 'example_interfaces/srv/AddTwoInts', async ({ a, b }) => {
     effect('service', a);
     await passed(node, Number(b));
