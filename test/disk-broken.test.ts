@@ -1,18 +1,14 @@
 import { closeSync, existsSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestAgent } from './support/agent.js';
 import { TestCloud } from './support/cloud.js';
 import { COUNTER, counterGoesOn, counterRuns, counterStopped } from './support/counter.js';
 import { Running } from './support/process.js';
+import { openSqlite } from './support/stored.js';
 import { addStream } from './support/streams.js';
 
 const TRIGGER = { interface: 'service', name: '/reset_odometry', type: 'std_srvs/srv/Trigger', payload: {} };
-const Database = createRequire(new URL('../packages/cloud/package.json', import.meta.url))(
-  'better-sqlite3',
-) as typeof Sqlite;
 
 /** Overwrites a file from its begin, in its place and at its length. */
 function overwrite(path: string): void {
@@ -24,7 +20,7 @@ function overwrite(path: string): void {
 
 /** Holds the lock of who writes, as an open sqlite3 does after BEGIN IMMEDIATE. */
 function holdLock(path: string): () => void {
-  const database = new Database(path);
+  const database = openSqlite(path);
   database.exec('BEGIN IMMEDIATE');
   return () => database.close();
 }

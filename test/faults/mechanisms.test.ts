@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openSqlite } from '../support/stored.js';
 import { COUNTERS, counterSource, type Fleet, type FleetRobot } from './fleet.js';
 import type { Effect } from './history.js';
 import { due, duplicates, losses } from './invariants.js';
@@ -13,10 +12,6 @@ import { startFleet } from './round.js';
  * Each mechanism that a promise stands on, brought deterministically to where the promise would break without it; the rounds of
  * faults meet these moments by chance.
  */
-
-const Database = createRequire(new URL('../../packages/cloud/package.json', import.meta.url))(
-  'better-sqlite3',
-) as typeof Sqlite;
 
 let fleet: Fleet;
 let robot: FleetRobot;
@@ -109,7 +104,7 @@ it('deduplication: data that was stored and whose acknowledgement was lost is no
 
 it('acknowledged is committed: what reached the cloud and was not committed when it was killed is sent again', async () => {
   // Nothing can be committed while another connection writes; the agent goes on to send.
-  const other = new Database(join(fleet.cloud.dataDir, 'drover.db'));
+  const other = openSqlite(join(fleet.cloud.dataDir, 'drover.db'));
   other.exec('BEGIN IMMEDIATE');
   const from = robot.proxy.bytes('up');
   await expect.poll(() => robot.proxy.bytes('up') - from, { timeout: 20_000 }).toBeGreaterThan(10_000);

@@ -1,11 +1,5 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type Sqlite from 'better-sqlite3';
-
-/** The SQLite of the cloud, whose dependency it is. */
-const Database = createRequire(new URL('../../packages/cloud/package.json', import.meta.url))(
-  'better-sqlite3',
-) as typeof Sqlite;
+import { openSqlite } from '../support/stored.js';
 
 /** CDR: four bytes of header, then the Int64. */
 const VALUE_AT = 4;
@@ -23,7 +17,7 @@ export class StoreFile {
 
   /** By `<robot> <source>`, in the order in which they were stored. */
   values(): ReadonlyMap<string, readonly number[]> {
-    const database = new Database(this.#path, { readonly: true });
+    const database = openSqlite(this.#path, { readonly: true });
     try {
       const rows = database
         .prepare(

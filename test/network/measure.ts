@@ -17,13 +17,12 @@ export function histogram(values: readonly number[], from: number, stepMs: numbe
   return counts;
 }
 
-const ticksPerS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
-
 /** Seconds of CPU that a process has used (Linux). */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The name, in brackets, may hold anything; user and system time are the 12th and 13th after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticksPerS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
   return (Number(fields[11]) + Number(fields[12])) / ticksPerS;
 }
 

@@ -8,8 +8,8 @@ const Database = createRequire(new URL('../../packages/cloud/package.json', impo
 ) as typeof Sqlite;
 
 /** @param path of a store, of the cloud or of an agent. */
-export function openSqlite(path: string): Sqlite.Database {
-  return new Database(path);
+export function openSqlite(path: string, options: Sqlite.Options = {}): Sqlite.Database {
+  return new Database(path, options);
 }
 
 /** The messages of a source as a running cloud has them in its store, oldest first. */
