@@ -103,7 +103,8 @@ export class ClockLedger {
   offsetOf(id: number, now: ClockReading, measured: ClockOffset): ClockOffset {
     const row = this.#rowOf(id);
     if (!row) return measured;
-    if (row.boot_id === now.bootId) return { ...measured, offset_ms: measured.offset_ms + setSince(row, now) };
+    if (row.boot_id === now.bootId)
+      return { ...measured, offset_ms: measured.offset_ms + clockSetBy(row.base_ms, now.baseMs) };
     if (row.offset_ms === null || row.uncertainty_ms === null) return measured;
     return { offset_ms: row.offset_ms, uncertainty_ms: row.uncertainty_ms };
   }
@@ -111,7 +112,7 @@ export class ClockLedger {
   /** A row's stamp as today's clock would have given it, as far as that can be told. */
   stampNow(id: number, robotStampMs: number, now: ClockReading): number {
     const row = this.#rowOf(id);
-    return row?.boot_id === now.bootId ? robotStampMs + setSince(row, now) : robotStampMs;
+    return row?.boot_id === now.bootId ? robotStampMs + clockSetBy(row.base_ms, now.baseMs) : robotStampMs;
   }
 
   #rowOf(id: number): ClockRow | undefined {
@@ -119,8 +120,9 @@ export class ClockLedger {
   }
 }
 
-function setSince(row: ClockRow, now: ClockReading): number {
-  const setMs = now.baseMs - row.base_ms;
+/** By how much the wall clock was set between two moments, by how it stood to a clock that is never set, milliseconds. */
+export function clockSetBy(thenBaseMs: number, nowBaseMs: number): number {
+  const setMs = nowBaseMs - thenBaseMs;
   return Math.abs(setMs) < STEP_MIN_MS ? 0 : setMs;
 }
 

@@ -1,14 +1,12 @@
 import type { MessageSchema } from '@drover/shared/ros/definitions';
 import type { Logger } from 'pino';
 import { GraphStoppedError, type RosGraph, type Subscription, UnknownTypeError } from '../ros/graph.js';
+import { clockSetBy } from '../spool/clocks.js';
 import type { LoopWatch } from './loop-watch.js';
 import type { TapView } from './stream-state.js';
 
 /** A type the graph doesn't know, or a subscription that failed, is tried again this often. */
 export const TAP_RETRY_MS = 5_000;
-
-/** A wall clock that moved by more was set. */
-const CLOCK_STEP_MIN_MS = 500;
 
 /** A moment by both clocks, milliseconds. */
 interface Moment {
@@ -95,8 +93,8 @@ export class Tap {
   #wallMs(came: Moment | null): number | null {
     if (came === null) return null;
     const { wallNow, monotonicNow } = this.#options;
-    const setMs = wallNow() - monotonicNow() - (came.wallMs - came.atMs);
-    return Math.abs(setMs) < CLOCK_STEP_MIN_MS ? came.wallMs : Math.round(came.wallMs + setMs);
+    const setMs = clockSetBy(came.wallMs - came.atMs, wallNow() - monotonicNow());
+    return setMs === 0 ? came.wallMs : Math.round(came.wallMs + setMs);
   }
 
   /** Ends the subscription; nothing is handed over any more once it is called. */
