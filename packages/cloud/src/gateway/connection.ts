@@ -1,13 +1,11 @@
 import type { Socket } from 'node:net';
+import type { SessionEnding } from '@drover/shared/api/link';
 import { FrameReader, FrameWriter, LinkError } from '@drover/shared/link/codec';
 import type { DownMessage } from '@drover/shared/link/down';
 import { CloseCode, PING_INTERVAL_MS, SILENCE_MAX_MS } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
-
-/** How a connection ended: a close handshake, a socket that just broke, or nothing heard for too long. */
-export type Ending = 'clean' | 'reset' | 'silent';
 
 /** What a robot may leave unread before its connection is given up: the largest desired state and a few commands. */
 const UNSENT_BYTES_MAX = 32 * 1024 * 1024;
@@ -17,7 +15,7 @@ const CLOSE_REASON_BYTES_MAX = 123;
 
 export interface ConnectionEvents {
   message: (message: UpMessage) => void;
-  ended: (ending: Ending) => void;
+  ended: (ending: SessionEnding) => void;
   /** Something that was sent has been taken by the network. */
   flushed: () => void;
 }

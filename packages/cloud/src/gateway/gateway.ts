@@ -1,12 +1,13 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { SessionEnding } from '@drover/shared/api/link';
 import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL, YIELD_HEADER } from '@drover/shared/link/protocol';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Bus } from '../bus/bus.js';
 import type { RobotRef } from '../robots/robots.js';
-import { Connection, type Ending } from './connection.js';
+import { Connection } from './connection.js';
 import { Presence, type PresenceStore } from './presence.js';
 import type { SessionRegistry } from './registry.js';
 import { RobotSession, type SessionPorts } from './session.js';
@@ -25,7 +26,7 @@ export interface GatewayOptions {
   data: SessionPorts['data'];
   commands: SessionPorts['commands'];
   streams: SessionPorts['streams'];
-  links: SessionPorts['links'] & { ended(robot: RobotRef, ending: Ending, atMs: number): void };
+  links: SessionPorts['links'] & { ended(robot: RobotRef, ending: SessionEnding, atMs: number): void };
   log: Logger;
   now: () => number;
   /** Milliseconds that only go forward: what tells silence must not take a clock that was set for it. */
@@ -139,7 +140,7 @@ export class Gateway {
     const log = this.#log.child({ robot: robot.id });
     const events = {
       message: (message: Parameters<RobotSession['accept']>[0]) => session.accept(message),
-      ended: (ending: Ending) => session.ended(ending),
+      ended: (ending: SessionEnding) => session.ended(ending),
       flushed: () => session.flushed(),
     };
     const session: RobotSession = new RobotSession(
@@ -162,7 +163,7 @@ export class Gateway {
     this.#presence.opened(session.robot.key);
   }
 
-  #gone(session: RobotSession, ending: Ending): void {
+  #gone(session: RobotSession, ending: SessionEnding): void {
     this.#sessions.delete(session);
     if (this.#sessions.size === 0) this.#allEnded?.();
     if (!this.#options.registry.release(session)) return;

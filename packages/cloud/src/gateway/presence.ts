@@ -1,5 +1,5 @@
+import type { SessionEnding } from '@drover/shared/api/link';
 import type { Logger } from 'pino';
-import type { Ending } from './connection.js';
 
 /** A socket that just broke is often back at once: its robot counts as online this much longer. */
 const RESET_GRACE_MS = 3_000;
@@ -112,7 +112,7 @@ export class Presence {
   }
 
   /** The robot's only session ended (not one that was replaced). */
-  closed(robotKey: number, ending: Ending): void {
+  closed(robotKey: number, ending: SessionEnding): void {
     if (ending === 'reset') {
       const timer = setTimeout(() => this.#left(robotKey), this.#graceMs(robotKey)).unref();
       this.#leaving.set(robotKey, timer);

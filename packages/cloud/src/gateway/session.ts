@@ -1,3 +1,4 @@
+import type { SessionEnding } from '@drover/shared/api/link';
 import type { Batch } from '@drover/shared/link/batch';
 import type { ClockOffset, ClockRequest } from '@drover/shared/link/clock';
 import type { Command, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
@@ -16,7 +17,7 @@ import { bytesOf } from '../data/writer.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import { type RobotRef, uidOf } from '../robots/robots.js';
 import { Coalesced } from './coalesced.js';
-import type { Connection, Ending } from './connection.js';
+import type { Connection } from './connection.js';
 import { endingOf } from './failure.js';
 import { Intake } from './intake.js';
 import { NewestFeedback } from './newest-feedback.js';
@@ -76,7 +77,7 @@ export interface SessionPorts {
   /** Called once the robot has said hello, before anything is sent to it: ends an older session of the same robot. */
   admit: (session: RobotSession) => void;
   /** Called once, when the connection has ended. */
-  gone: (session: RobotSession, ending: Ending) => void;
+  gone: (session: RobotSession, ending: SessionEnding) => void;
   log: Logger;
   now: () => number;
   helloTimeoutMs?: number;
@@ -188,7 +189,7 @@ export class RobotSession {
     return await this.#questions.ask(question);
   }
 
-  ended(ending: Ending): void {
+  ended(ending: SessionEnding): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     clearTimeout(this.#helloTimer);
