@@ -83,9 +83,10 @@ describe('the configuration', () => {
     expect(problemsOf({ DROVER_API_KEY: 'my-short-secret' }).join()).not.toContain('my-short-secret');
   });
 
-  it('describes every setting in the help', () => {
-    for (const name of ['DROVER_PORT', 'DROVER_HOST', 'DROVER_DATA_DIR', 'DROVER_API_KEY', 'DROVER_DRAIN_S']) {
-      expect(settingsHelp()).toContain(name);
-    }
+  it('describes every setting in the help, below each other', () => {
+    const names = ['PORT', 'HOST', 'DATA_DIR', 'API_KEY', 'RETENTION_DAYS', 'RETENTION_GB', 'DRAIN_S'];
+    for (const name of names) expect(settingsHelp()).toContain(`DROVER_${name}`);
+    const [, ...lines] = settingsHelp().split('\n');
+    expect(new Set(lines.map((line) => /^ +\S+ +/.exec(line)?.[0].length)).size).toBe(1);
   });
 });

@@ -116,8 +116,10 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
 
 /** The settings as --help prints them. */
 export function settingsHelp(): string {
-  const lines = Object.values(SETTINGS).map(({ env, fallback, description }) => {
-    return `  ${env.padEnd(20)} ${description}${fallback === undefined ? '' : ` (${fallback})`}`;
+  const settings = Object.values(SETTINGS);
+  const width = Math.max(...settings.map(({ env }) => env.length));
+  const lines = settings.map(({ env, fallback, description }) => {
+    return `  ${env.padEnd(width)}  ${description}${fallback === undefined ? '' : ` (${fallback})`}`;
   });
   return ['Settings, from the environment (default):', ...lines].join('\n');
 }
