@@ -48,8 +48,8 @@ async function main() {
           [join(checkout, 'node_modules/vitest/vitest.mjs'), 'run', 'test/faults/faults.test.ts', '--reporter=dot'],
           {
             ...process.env,
-            DROVER_FAULTS_SEEDS: part.join(','),
-            DROVER_FAULTS_OUT: out,
+            DROVER_TEST_FAULTS_SEEDS: part.join(','),
+            DROVER_TEST_FAULTS_OUT: out,
           },
         ),
       ),

@@ -20,4 +20,4 @@ function node(script, args, env = {}) {
 
 process.exitCode =
   node('typescript/bin/tsc', ['-b']) ||
-  node('vitest/vitest.mjs', ['run', 'test/spool-bound.test.ts'], { DROVER_SPOOL_BOUND_MB: values.mb });
+  node('vitest/vitest.mjs', ['run', 'test/spool-bound.test.ts'], { DROVER_TEST_SPOOL_BOUND_MB: values.mb });

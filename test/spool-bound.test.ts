@@ -10,7 +10,7 @@ import { droppedBytes, storedLoad } from './support/stored.js';
 import { addStream, statusPath, untilStatus } from './support/streams.js';
 
 /** Set by `npm run spool-bound`; the short form has less to fill. */
-const boundMb = Number(process.env.DROVER_SPOOL_BOUND_MB ?? '8');
+const boundMb = Number(process.env.DROVER_TEST_SPOOL_BOUND_MB ?? '8');
 /** So many times the bound is dropped before the link is mended. */
 const DROPPED_BOUNDS = 2;
 /** About 6 MB a second, and two streams that are never the biggest. */

@@ -7,8 +7,8 @@ import { type RoundReport, runRound, startFleet } from './round.js';
 import { recordRound, tallyLine, tallyOf } from './tally.js';
 
 /** Set by `npm run faults`; else the short form is run. */
-const seeds = (process.env.DROVER_FAULTS_SEEDS ?? '1,2,3,4,5,6,7,8').split(',').map(Number);
-const outDir = process.env.DROVER_FAULTS_OUT;
+const seeds = (process.env.DROVER_TEST_FAULTS_SEEDS ?? '1,2,3,4,5,6,7,8').split(',').map(Number);
+const outDir = process.env.DROVER_TEST_FAULTS_OUT;
 
 /** A fleet does so many rounds, if it holds; starting one costs as much as a round. */
 const ROUNDS_A_FLEET = 12;
