@@ -21,6 +21,7 @@ import { graphEndpoints } from './graph/routes.js';
 import type { Endpoint } from './http/endpoint.js';
 import { Keys } from './keys/keys.js';
 import { RobotLinks } from './links/links.js';
+import { LINK_PURGES } from './links/purge.js';
 import { linkEndpoints } from './links/routes.js';
 import { Logs } from './logs/logs.js';
 import { logEndpoints } from './logs/routes.js';
@@ -53,7 +54,11 @@ export function createServices(options: ServiceOptions) {
   const { store, bus, log, now } = options;
   const keys = new Keys({ db: store.db, now });
   const desired = new DesiredState({ store, bus });
-  const deletion = new RobotDeletion({ db: store.db, purges: [...COMMAND_PURGES, ...DATA_PURGES], log });
+  const deletion = new RobotDeletion({
+    db: store.db,
+    purges: [...COMMAND_PURGES, ...LINK_PURGES, ...DATA_PURGES],
+    log,
+  });
   const composeFiles = new ComposeFiles({ store, check: composeChecker(), now });
   const robots = new Robots({ store, bus, now, onDeleted: () => deletion.wake() });
   const commands = new Commands({ store, bus, inboxes: options.inboxes, log, now });

@@ -24,10 +24,6 @@ export const DATA_PURGES: readonly Purge[] = [
   async (db, robotKey) =>
     deleted(await db.deleteFrom('missing_rows').where('robot_key', '=', robotKey).executeTakeFirst()),
   async (db, robotKey) =>
-    deleted(await db.deleteFrom('robot_links').where('robot_key', '=', robotKey).executeTakeFirst()),
-  async (db, robotKey) =>
-    deleted(await db.deleteFrom('spool_drops').where('robot_key', '=', robotKey).executeTakeFirst()),
-  async (db, robotKey) =>
     deleted(await db.deleteFrom('stream_status').where('robot_key', '=', robotKey).executeTakeFirst()),
   async (db, robotKey) => deleted(await db.deleteFrom('streams').where('robot_key', '=', robotKey).executeTakeFirst()),
   async (db, robotKey) =>

@@ -3,7 +3,7 @@
  *
  * better-sqlite3 is synchronous. Were there two connections in this process, one could wait for a lock that the other
  * can only give up in a later turn of the event loop, which never comes: hence one connection, shared by Kysely's queries and
- * by the hand-written statements of the ingest path, which take Kysely's lock on it (`exclusive`). For the same reason
+ * by the hand-written statements of ingest and retention, which take Kysely's lock on it (`exclusive`). For the same reason
  * whatever runs inside a transaction must use that transaction, never `store.db`: it would wait for itself.
  *
  * Promises: what a committed transaction wrote is on disk (synchronous=FULL), also after kill -9 or a power cut. Other
@@ -25,7 +25,7 @@ export interface Store {
   readonly db: Db;
   /**
    * Runs `fn` on the raw handle, in the turn in which the connection becomes free, with no query of Kysely's between.
-   * Only for the ingest path: `fn` is synchronous, so that nothing else can be inside its transaction.
+   * Only for ingest and retention: `fn` is synchronous, so that nothing else can be inside its transaction.
    */
   exclusive<T>(fn: (raw: Database) => T): Promise<T>;
   /** Writes a page, durably, and nothing of meaning. @throws SqliteError where the store takes no writes */
