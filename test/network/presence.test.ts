@@ -5,7 +5,8 @@ import { TestCloud } from '../support/cloud.js';
 import { LinkProxy } from '../support/link-proxy.js';
 
 const LOST_WITHIN_MS = 25_000;
-const TRIGGER = { interface: 'service', name: '/reset_odometry', type: 'std_srvs/srv/Trigger', payload: {} };
+/** It may wait: on a busy machine a session takes its time to stand. */
+const TRIGGER = { interface: 'service', name: '/reset_odometry', type: 'std_srvs/srv/Trigger', payload: {}, ttl_s: 60 };
 
 /** How many sessions an agent has had. */
 const sessions = (agent: TestAgent) => agent.process.lines.filter(({ msg }) => msg === 'connected').length;
@@ -91,22 +92,25 @@ describe.concurrent('presence, with real processes', () => {
     expect(await robot()).toMatchObject({ online: true, online_updated_at: since });
   });
 
-  it.runIf(process.env.DROVER_TEST_LONG)(
-    'the one that was replaced comes back only once the other is gone',
-    async (context) => {
-      const { expect } = context;
-      const { cloud, agent, start } = await scene(context);
-      const second = await start(cloud.url);
-      const refused = await agent.process.line(({ msg }) => /another agent is connected/.test(msg));
-      expect(refused.retryInMs).toBeGreaterThan(4.4 * 60_000);
-      expect(sessions(second)).toBe(1);
-      await second.process.stop();
-      await cloud.online('rover-1', false);
-      await cloud.online('rover-1', true, 6 * 60_000);
-      expect(sessions(agent)).toBe(2);
-    },
-    15 * 60_000,
-  );
+  // Left out, not skipped: nothing is missing that somebody could install.
+  if (process.env.DROVER_TEST_LONG) {
+    it(
+      'the one that was replaced comes back only once the other is gone',
+      async (context) => {
+        const { expect } = context;
+        const { cloud, agent, start } = await scene(context);
+        const second = await start(cloud.url);
+        const refused = await agent.process.line(({ msg }) => /another agent is connected/.test(msg));
+        expect(refused.retryInMs).toBeGreaterThan(4.4 * 60_000);
+        expect(sessions(second)).toBe(1);
+        await second.process.stop();
+        await cloud.online('rover-1', false);
+        await cloud.online('rover-1', true, 6 * 60_000);
+        expect(sessions(agent)).toBe(2);
+      },
+      15 * 60_000,
+    );
+  }
 
   it('a cloud that crashed keeps the time since which a robot is online, and finds out who did not come back', async (context) => {
     const { expect } = context;
