@@ -89,7 +89,7 @@ describe.concurrent('presence, with real processes', () => {
     expect(said.retryInMs).toBeLessThan(5.6 * 60_000);
     // The older session ends before the newer one stands.
     await isAtWork(cloud, expect);
-    expect(sessions(second)).toBe(1);
+    await expect.poll(() => sessions(second)).toBe(1);
     expect(await robot()).toMatchObject({ online: true, online_updated_at: since });
   });
 
