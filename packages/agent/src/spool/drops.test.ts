@@ -57,15 +57,27 @@ it('a spool leaves the last of a disk free: new samples then take the place of t
   expect(await append(30)).toBe(80);
 });
 
-it('a spool bounds what small samples take in memory by what they do take, not by a number of them', () => {
+/** How many samples a spool kept whose disk refuses. */
+function keptInMemory(memoryBytesMax: number, appended: number): number {
   const common = { newId: freshUuid, now: Date.now, monotonicNow: () => performance.now(), log: silent };
-  const kept = (memoryBytesMax: number) => {
-    const spool = openSpool({ ...common, dataDir: tempDataDir(), bytesMax: 1e9, memoryBytesMax });
-    for (let n = 1; n <= 60_000; n += 1) spool.append(point(n));
-    const dropped = spool.drops()[0]?.rows ?? 0;
-    spool.close();
-    return 60_000 - dropped;
+  const spool = openSpool({ ...common, dataDir: tempDataDir(), bytesMax: 1e9, memoryBytesMax });
+  spool.store.commit = () => {
+    throw new RangeError('no space');
   };
-  expect(kept(1e6)).toBeLessThan(3_000);
-  expect(kept(100e6)).toBe(60_000);
+  for (let n = 1; n <= appended; n += 1) spool.append(point(n));
+  const dropped = spool.drops()[0]?.rows ?? 0;
+  spool.close();
+  return appended - dropped;
+}
+
+it('a spool bounds what small samples take in memory by what they do take, not by a number of them', () => {
+  expect(keptInMemory(1e6, 60_000)).toBeLessThan(3_000);
+  expect(keptInMemory(100e6, 60_000)).toBe(60_000);
+});
+
+it('a spool drops nothing of a burst that is more than memory may hold, where its disk takes it', () => {
+  const spool = open(tempDataDir());
+  for (let n = 1; n <= 5; n += 1) spool.append(point(n, { bytes: 5_000_000 }));
+  expect(spool.drops()).toEqual([]);
+  expect(spool.store.held().rows).toBeGreaterThan(0);
 });

@@ -294,7 +294,12 @@ describe('a disk that refuses', () => {
     const dir = tempDataDir();
     const { spool } = open(dir);
     const drop = Math.ceil((30 * 2 ** 20 - BUFFER_BYTES_MAX) / 2 ** 20) + 1;
+    const commit = spool.store.commit.bind(spool.store);
+    spool.store.commit = () => {
+      throw new RangeError('no space');
+    };
     for (let n = 1; n <= 30; n += 1) spool.append(point(n, { bytes: 2 ** 20 }));
+    spool.store.commit = commit;
     spool.close();
     const again = open(dir).spool;
     expect(again.store.drops()).toMatchObject([{ source: '/counter', reason: 'disk_refused', rows: drop }]);

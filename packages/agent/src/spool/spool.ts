@@ -134,7 +134,7 @@ export class Spool {
     this.#onIdentityChange = listener;
   }
 
-  /** Takes one sample; on disk within COMMIT_INTERVAL_MS. Never throws, never blocks on the disk. */
+  /** Takes one sample; on disk within COMMIT_INTERVAL_MS, at once where memory is full. Never throws. */
   append(sample: Sample): void {
     if (this.#closed) return;
     if (!isSound(sample)) {
@@ -146,6 +146,8 @@ export class Spool {
     const { clockMs } = sample;
     this.#buffer.push(clockMs === undefined ? sample : { ...sample, clockMs: clockMs - this.#sinceBootMs });
     this.#bufferBytes += sampleBytes(sample);
+    // A burst of big messages: a disk that takes it loses none.
+    if (this.#isMemoryFull() && !this.#failing) this.#commit();
     this.#boundBuffer();
     this.#schedule(this.#bufferBytes >= COMMIT_BYTES ? 0 : COMMIT_INTERVAL_MS);
   }
@@ -379,9 +381,13 @@ export class Spool {
     }
   }
 
-  #boundBuffer(): void {
+  #isMemoryFull(): boolean {
     const bytesMax = this.#options.memoryBytesMax ?? BUFFER_BYTES_MAX;
-    while (this.#buffer.length > 1 && this.#bufferBytes + this.#buffer.length * SAMPLE_MEMORY_BYTES > bytesMax) {
+    return this.#buffer.length > 1 && this.#bufferBytes + this.#buffer.length * SAMPLE_MEMORY_BYTES > bytesMax;
+  }
+
+  #boundBuffer(): void {
+    while (this.#isMemoryFull()) {
       const oldest = this.#buffer.shift();
       if (!oldest) return;
       this.#bufferBytes -= sampleBytes(oldest);
