@@ -77,6 +77,19 @@ describe('a backup', () => {
     expect(readFileSync(target, 'utf8')).toBe('precious');
   });
 
+  it('asks for a file in the directory that it was given, never to remove that', () => {
+    const said = () => backUpStore(dataDir, dir.path);
+    expect(said).toThrow(`${dir.path} is a directory: name a file in it, like ${join(dir.path, STORE_FILE)}`);
+    expect(said).not.toThrow(/remove/);
+    expect(() => backUpStore(dataDir, '')).toThrow(/name the file/);
+  });
+
+  it('does not take a store that it may not look for as one that is not there', () => {
+    // Too long a name for any file system: as with a directory of another user, nobody knows what is there (tests run as root, too).
+    const unknowable = join(dir.path, 'x'.repeat(300));
+    expect(() => backUpStore(unknowable, target)).toThrow(/the store in .* can not be read: ENAMETOOLONG/);
+  });
+
   it('says so where another one to the same file is under way', () => {
     writeFileSync(`${target}.partial`, 'half');
     expect(() => backUpStore(dataDir, target)).toThrow(/\.partial is there: another backup/);

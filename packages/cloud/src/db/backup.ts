@@ -30,10 +30,12 @@ export interface Backup {
  * @throws BackupError
  */
 export function backUpStore(dataDir: string, target: string): Backup {
+  if (target === '') throw new BackupError('name the file that the backup goes to');
   const file = resolve(target);
   const store = join(dataDir, STORE_FILE);
-  if (!existsSync(store)) {
-    throw new BackupError(`there is no store in ${dataDir}: set DROVER_DATA_DIR to the cloud's data directory`);
+  checkThere(store, dataDir);
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new BackupError(`${file} is a directory: name a file in it, like ${join(file, STORE_FILE)}`);
   }
   if (existsSync(file)) throw new BackupError(`${file} is there already: name another file, or remove it first`);
   const partial = `${file}.partial`;
@@ -48,6 +50,19 @@ export function backUpStore(dataDir: string, target: string): Backup {
     throw inWords(error, file);
   }
   return { file, bytes: statSync(file).size };
+}
+
+/** Whoever may not look into the directory (it is its owner's alone) must not be told that it is the wrong one. */
+function checkThere(store: string, dataDir: string): void {
+  try {
+    statSync(store);
+  } catch (error) {
+    throw ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
+      ? new BackupError(`there is no store in ${dataDir}: set DROVER_DATA_DIR to the cloud's data directory`)
+      : new BackupError(
+          `the store in ${dataDir} can not be read: ${codeOf(error)}. Run this as the user that the cloud runs as`,
+        );
+  }
 }
 
 /** Empty, ours alone to read, and certainly nobody else's: VACUUM INTO takes an empty file as it takes none. */
