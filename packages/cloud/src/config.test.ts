@@ -89,4 +89,12 @@ describe('the configuration', () => {
     const [, ...lines] = settingsHelp().split('\n');
     expect(new Set(lines.map((line) => /^ +\S+ +/.exec(line)?.[0].length)).size).toBe(1);
   });
+
+  it('begins the descriptions in the help in one column', () => {
+    const columns = settingsHelp()
+      .split('\n')
+      .slice(1)
+      .map((line) => /^ {2}\S+ +/.exec(line)?.[0].length);
+    expect(new Set(columns).size).toBe(1);
+  });
 });

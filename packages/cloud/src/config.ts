@@ -76,7 +76,7 @@ const SETTINGS = {
   retentionDays: setting(
     'DROVER_RETENTION_DAYS',
     '30',
-    'days that data, vitals and ended commands are kept after they came; off = for ever',
+    'days that data and vitals are kept after they came, commands after they ended; off = for ever',
     bound(0.001, 36_500),
   ),
   retentionGb: setting(

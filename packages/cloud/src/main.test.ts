@@ -75,6 +75,12 @@ describe('drover-cloud', () => {
     expect([again.code, again.stdout.includes('drk_')]).toEqual([0, false]);
   });
 
+  it('names a command that it does not have, and the one that was meant', async () => {
+    const { code, stderr } = await start(['bakup', '/tmp/x.db']).ended;
+    expect([code, stderr.trim()]).toEqual([1, 'drover-cloud: there is no command bakup; did you mean backup?']);
+    expect((await start(['serve']).ended).stderr.trim()).toBe('drover-cloud: there is no command serve; see --help');
+  });
+
   it('takes DROVER_API_KEY for a new store, and ignores it with a warning later', async () => {
     const first = start([], { DROVER_API_KEY: 'a-key-of-my-own-choice' });
     expect((await robots((await first.listening).url, 'a-key-of-my-own-choice')).status).toBe(200);

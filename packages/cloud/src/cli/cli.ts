@@ -1,8 +1,9 @@
 /** The command line: `drover-cloud` serves; its subcommands act on the store directly, also while a cloud runs. */
 import { RELEASE_DATE } from '@drover/shared/release';
+import { nearestName } from '@drover/shared/ros/describe-value';
 import { Command } from 'commander';
 import { type Config, loadConfig, settingsHelp } from '../config.js';
-import { backUp, createKey, createTenant, listKeys, revokeKey } from './store-commands.js';
+import { backUp, createKey, createTenant, listKeys, revokeKey, UsageError } from './store-commands.js';
 
 export interface Cli {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -16,7 +17,13 @@ export async function runCli(argv: readonly string[], cli: Cli): Promise<void> {
     .description('The cloud gateway of Drover. Without a command: serve.')
     .version(RELEASE_DATE)
     .addHelpText('after', `\n${settingsHelp()}`)
-    .action(() => cli.serve(loadConfig(cli.env)));
+    .usage('[options] [command]')
+    // What is none of the commands below.
+    .argument('[command...]')
+    .action(async ([unknown]: string[]) => {
+      if (unknown !== undefined) throw new UsageError(unknownCommand(unknown, program));
+      await cli.serve(loadConfig(cli.env));
+    });
 
   program
     .command('backup')
@@ -53,4 +60,12 @@ export async function runCli(argv: readonly string[], cli: Cli): Promise<void> {
     .action((uuid: string) => revokeKey(loadConfig(cli.env), uuid, cli.out));
 
   await program.parseAsync([...argv]);
+}
+
+function unknownCommand(command: string, program: Command): string {
+  const near = nearestName(
+    command,
+    program.commands.map((known) => known.name()),
+  );
+  return `there is no command ${command}; ${near === null ? 'see --help' : `did you mean ${near}?`}`;
 }
