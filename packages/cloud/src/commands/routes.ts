@@ -91,7 +91,16 @@ export function commandEndpoints(deps: {
         'Answers as soon as the command is stored; how it ended is at /commands/{uuid}/outcome. ' +
         'It runs at most once and never late: with ttl_s 0 it expires unless the robot has it within 5 seconds.',
       scope: 'commands:write',
-      headers: z.object({ [IDEMPOTENCY_HEADER]: z.string().optional() }),
+      headers: z.object({
+        [IDEMPOTENCY_HEADER]: z
+          .string()
+          .optional()
+          .meta({
+            description:
+              'makes the POST safe to repeat for 24 hours: with the same body the same command is answered, with another ' +
+              'one 409. 1 to 255 printable ASCII characters; each robot has its own',
+          }),
+      }),
       body: createCommandBody,
       answers: {
         201: { description: 'The new command', schema: createdCommand },

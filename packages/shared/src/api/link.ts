@@ -11,14 +11,19 @@ export const robotLink = z
     online: z.boolean(),
     connected_since: timestamp
       .nullable()
-      .meta({ description: 'when the session that stands began; null while offline' }),
-    disconnected_since: timestamp
-      .nullable()
-      .meta({ description: 'since when it is offline; null while online, and before the first session' }),
+      .meta({ description: 'when the session that stands began; null where none stands' }),
+    disconnected_since: timestamp.nullable().meta({
+      description:
+        'since when no session stands, also while `online` waits whether it comes back; null where one stands, and before the first',
+    }),
     last_disconnect: z
       .strictObject({ at: timestamp, cause: sessionEnding })
       .nullable()
-      .meta({ description: 'clean: closed by the agent; reset: the connection broke; silent: nothing was heard' }),
+      .meta({
+        description:
+          'the last end of a session that the cloud saw, so none by a stop or crash of its own, nor where a newer session took over. ' +
+          'clean: closed by the agent; reset: the connection broke; silent: nothing was heard',
+      }),
     sessions: z.int().nonnegative().meta({ description: 'sessions since the robot was created' }),
     link_version: z.int().positive().nullable().meta({ description: 'what its agent last spoke; null = never seen' }),
     clock: z
@@ -33,7 +38,7 @@ export const robotLink = z
         oldest: timestamp.nullable().meta({ description: 'stamp of the oldest of it; null = nothing waits' }),
       })
       .nullable()
-      .meta({ description: 'data that waits on the robot; null = an agent too old to tell, or never seen' }),
+      .meta({ description: 'data that waits on the robot’s disk; null = an agent too old to tell, or never seen' }),
     drops: z
       .array(sourceDrop)
       .meta({ description: 'everything ever dropped on the robot, by source and reason, earlier spools included' }),
