@@ -54,7 +54,7 @@ export class Gateway {
     this.#presence = new Presence({ store: options.robots, log: this.#log, now: options.now, ...options.timings });
     this.#sockets = new WebSocketServer({
       noServer: true,
-      // Deflate costs 18 times the memory a session (docs/decisions.md); payloads are compressed where they are big.
+      // Deflate costs 18 times the memory a session (docs/decisions.md).
       perMessageDeflate: false,
       maxPayload: FRAME_BYTES_MAX,
       handleProtocols: () => LINK_SUBPROTOCOL,
