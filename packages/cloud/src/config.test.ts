@@ -83,11 +83,9 @@ describe('the configuration', () => {
     expect(problemsOf({ DROVER_API_KEY: 'my-short-secret' }).join()).not.toContain('my-short-secret');
   });
 
-  it('describes every setting in the help, below each other', () => {
+  it('describes every setting in the help', () => {
     const names = ['PORT', 'HOST', 'DATA_DIR', 'API_KEY', 'RETENTION_DAYS', 'RETENTION_GB', 'DRAIN_S'];
     for (const name of names) expect(settingsHelp()).toContain(`DROVER_${name}`);
-    const [, ...lines] = settingsHelp().split('\n');
-    expect(new Set(lines.map((line) => /^ +\S+ +/.exec(line)?.[0].length)).size).toBe(1);
   });
 
   it('begins the descriptions in the help in one column', () => {
