@@ -21,8 +21,8 @@ export const robotLink = z
       .nullable()
       .meta({
         description:
-          'the last end of a session that the cloud saw, so none by a stop or crash of its own, nor where a newer session took over. ' +
-          'clean: closed by the agent; reset: the connection broke; silent: nothing was heard',
+          'the last end of a session that the cloud saw, so none by a crash of its own, nor where a newer session took over. ' +
+          'clean: closed in order, by either side; reset: the connection broke; silent: nothing was heard',
       }),
     sessions: z.int().nonnegative().meta({ description: 'sessions since the robot was created' }),
     link_version: z.int().positive().nullable().meta({ description: 'what its agent last spoke; null = never seen' }),
