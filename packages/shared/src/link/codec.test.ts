@@ -86,6 +86,24 @@ describe('the link codec', () => {
     expect(read(FrameReader.up(), frames)).toEqual([message]);
   });
 
+  it('refuses tiny parts, of which a message within its bound could have millions', () => {
+    const frame = encode({ kind: 'part', message: 1, index: 0, last: false, data: new Uint8Array(100) });
+    expect(refusal(() => FrameReader.up().accept(frame)).closeCode).toBe(CloseCode.badMessage);
+  });
+
+  it('refuses a message of more lists and maps than it has memory for', () => {
+    const reader = FrameReader.up();
+    const whole = new Uint8Array(1_000_010).fill(0x80);
+    const parts = Math.ceil(whole.byteLength / 16_000);
+    const send = () => {
+      for (let index = 0; index < parts; index += 1) {
+        const data = whole.subarray(index * 16_000, (index + 1) * 16_000);
+        reader.accept(encode({ kind: 'part', message: 1, index, last: index === parts - 1, data }));
+      }
+    };
+    expect(refusal(send).closeCode).toBe(CloseCode.tooBig);
+  });
+
   it('lets other messages, whole and in parts, come between the parts of one', () => {
     const writer = new FrameWriter<UpMessage>();
     const first = batchOf(50_000, 1);
@@ -129,7 +147,8 @@ describe('the link codec', () => {
     const frames = new FrameWriter<UpMessage>().frames(batchOf(50_000));
     expect(refusal(() => read(FrameReader.up(), frames.slice(1))).message).toContain('where 0 was due');
     const reader = FrameReader.up();
-    const part = (message: number) => encode({ kind: 'part', message, index: 0, last: false, data: new Uint8Array(1) });
+    const part = (message: number) =>
+      encode({ kind: 'part', message, index: 0, last: false, data: new Uint8Array(FRAME_BYTES_MIN) });
     for (let message = 1; message <= 3; message += 1) reader.accept(part(message));
     expect(refusal(() => reader.accept(part(4))).message).toContain('at once');
   });

@@ -2,6 +2,7 @@ import { decode, encode } from '@msgpack/msgpack';
 import { z } from 'zod';
 import { type DownMessage, downMessage } from './down.js';
 import { bytes } from './fields.js';
+import { countObjects } from './objects.js';
 import { CloseCode, FRAME_BYTES_MAX, FRAME_BYTES_MIN, MESSAGE_BYTES_MAX } from './protocol.js';
 import { type UpMessage, upMessage } from './up.js';
 
@@ -36,8 +37,17 @@ const part = z.object({
  */
 const DEPTH_MAX = 128;
 
+/**
+ * Lists, maps and byte strings in one message. They take 50 to 100 bytes of memory each, and as little as one on the wire: a message
+ * within its bound could else take gigabytes. What both ends send has far fewer: results, answers and bodies are bounded as JSON text.
+ */
+const OBJECTS_MAX = 1_000_000;
+
 /** Room for a part's own envelope within a frame. */
 const PART_ENVELOPE_BYTES = 128;
+
+/** A part that is not the last is no smaller: what is held of millions of tiny ones would take far more than their bytes. */
+const PART_BYTES_MIN = FRAME_BYTES_MIN - PART_ENVELOPE_BYTES;
 
 /** At most this many messages may be under way in parts at once: one per lane, and one to spare. */
 const PARTIAL_MESSAGES_MAX = 3;
@@ -145,6 +155,9 @@ export class FrameReader<M> {
     if (!known && this.#partial.size >= PARTIAL_MESSAGES_MAX) {
       throw new LinkError(CloseCode.badMessage, `more than ${PARTIAL_MESSAGES_MAX} messages in parts at once`);
     }
+    if (!piece.last && piece.data.byteLength < PART_BYTES_MIN) {
+      throw new LinkError(CloseCode.badMessage, `a part of ${piece.data.byteLength} bytes that is not the last`);
+    }
     held.pieces.push(piece.data.slice());
     held.byteCount += piece.data.byteLength;
     this.#heldBytes += piece.data.byteLength;
@@ -174,6 +187,9 @@ export class FrameReader<M> {
 }
 
 function unpack(frame: Uint8Array): unknown {
+  if (countObjects(frame) > OBJECTS_MAX) {
+    throw new LinkError(CloseCode.tooBig, `a message of more than ${OBJECTS_MAX} lists, maps and byte strings`);
+  }
   try {
     return decode(frame);
   } catch (cause) {
