@@ -3,7 +3,7 @@
  * spool; told late, twice or out of order, the largest counts.
  */
 import type { SourceDrop } from '@drover/shared/link/link-status';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../db/store.js';
 
 /** Counts kept of a robot; above it, only those that are there grow: a robot gone mad must not fill the store. */
@@ -14,7 +14,7 @@ export function dropsOf(db: Db, robotKey: number, source?: string) {
   return db
     .selectFrom('spool_drops')
     .select(['source', 'reason'])
-    .select((select) => [select.fn.sum<number>('rows').as('rows'), select.fn.sum<number>('bytes').as('bytes')])
+    .select([totalOf(sql.ref('rows')).as('rows'), totalOf(sql.ref('bytes')).as('bytes')])
     .where('robot_key', '=', robotKey)
     .$if(source !== undefined, (query) => query.where('source', '=', source ?? ''))
     .groupBy(['source', 'reason'])
@@ -57,6 +57,11 @@ async function countsOf(tx: Tx, robotKey: number): Promise<number> {
     .where('robot_key', '=', robotKey)
     .executeTakeFirstOrThrow();
   return Number(count);
+}
+
+/** A sum that is never too large for an integer: a sum() of absurd counts would fail, and with it every read. */
+export function totalOf(counts: RawBuilder<unknown>) {
+  return sql<number>`min(total(${counts}), ${Number.MAX_SAFE_INTEGER})`;
 }
 
 function larger(column: 'rows' | 'bytes', told: number) {

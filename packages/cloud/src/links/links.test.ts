@@ -163,6 +163,39 @@ describe('a robot’s link', () => {
     expect(drops.find(({ source }: { source: string }) => source === '/s0').rows).toBe(104);
   });
 
+  it('writes the drops of a few spools at once, the newest, however many are told of', async () => {
+    await online('12:00:00');
+    const named = (n: number) => ({ id: `spool-${n}` });
+    for (let n = 0; n < 100; n += 1) told(status(named(n), [drop('/odom', 1)]));
+    await link();
+    const kept = await cloud.store.db.selectFrom('spool_drops').select('spool_id').execute();
+    expect(kept.map(({ spool_id }) => spool_id)).toEqual(['spool-96', 'spool-97', 'spool-98', 'spool-99']);
+  });
+
+  it('is shown whatever absurd counts were told', async () => {
+    const huge = Number.MAX_SAFE_INTEGER;
+    const values = {
+      robot_key: robot.key,
+      spool_id: '',
+      lane: 'live' as const,
+      first_seq: 1,
+      last_seq: huge,
+      found_at_ms: 1,
+    };
+    const counts = { robot_key: robot.key, spool_id: '', source: '/odom', reason: 'x', rows: huge, bytes: huge };
+    const spools = Array.from({ length: 1100 }, (_, n) => ({ spool_id: `spool-${n}` }));
+    const { db } = cloud.store;
+    await db
+      .insertInto('missing_rows')
+      .values(spools.map((spool) => ({ ...values, ...spool })))
+      .execute();
+    await db
+      .insertInto('spool_drops')
+      .values(spools.map((spool) => ({ ...counts, ...spool })))
+      .execute();
+    expect(await link()).toMatchObject({ missing_rows: huge, drops: [{ rows: huge, bytes: huge }] });
+  });
+
   it('goes with its robot, and a late word of a deleted one is left out', async () => {
     await online('12:00:00');
     told(status({}, [drop('/odom', 7)]));

@@ -16,6 +16,9 @@ import { dropsOf, keepDrops } from './drops.js';
 import { missingOf, robotWithLink } from './store.js';
 import type { LinkTables } from './table.js';
 
+/** Spools of one robot whose drops wait to be written: it has one, and a second where the first was set aside. */
+const SPOOLS_PENDING_MAX = 4;
+
 type Row = LinkTables['robot_links'];
 
 /** What came of a robot since the last write. */
@@ -80,7 +83,11 @@ export class RobotLinks {
       spool_oldest_ms: oldest === null ? null : stampsOf(oldest, clockOffsetMs, atMs).stampMs,
       reported_at_ms: Math.floor(atMs),
     });
+    // The newest stay: a robot gone mad must not hold the store's connection, nor fill our memory.
+    news.drops.delete(spool.id);
     news.drops.set(spool.id, drops);
+    const [first] = news.drops.keys();
+    if (news.drops.size > SPOOLS_PENDING_MAX && first !== undefined) news.drops.delete(first);
   }
 
   /** The link of a robot as the API shows it. @throws ApiError robot_not_found */

@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
 import type { Db } from '../db/store.js';
+import { totalOf } from './drops.js';
 
 /** What the robot had delivered and this store does not have. */
 export function missingOf(db: Db, robotKey: number) {
   return db
     .selectFrom('missing_rows')
     .select((select) => [
-      select.fn.sum<number | null>(sql`last_seq - first_seq + 1`).as('rows'),
+      totalOf(sql`last_seq - first_seq + 1`).as('rows'),
       select.fn.max('found_at_ms').as('found_at_ms'),
     ])
     .where('robot_key', '=', robotKey);
