@@ -125,6 +125,12 @@ describe('a session', () => {
     expect(heard).toEqual(['live 7 next', 'live 8 next', 'backfill 3 next']);
   });
 
+  it('takes no batch of a spool that hello did not name: each would be remembered for as long as the robot', () => {
+    const rest = { clock: null, schemas: [], channels: [], rows: [{ kind: 'gone' as const }] };
+    session.accept({ kind: 'batch', spool_id: uuidv7(), lane: 'live', first_seq: 1, ...rest });
+    expect([heard, connection.isOpen]).toEqual([[], false]);
+  });
+
   function sendOutcome(): void {
     session.accept({
       kind: 'command_outcome',

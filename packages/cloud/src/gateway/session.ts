@@ -338,6 +338,9 @@ export class RobotSession {
 
   async #batch(batch: Batch): Promise<void> {
     const receivedMs = this.#ports.now();
+    if (batch.spool_id !== this.#spoolId) {
+      return this.close(CloseCode.badMessage, 'a batch of another spool than hello named');
+    }
     if (this.#batchesInFlight >= BATCHES_IN_FLIGHT_MAX) {
       return this.close(CloseCode.badMessage, `more than ${BATCHES_IN_FLIGHT_MAX} batches without an acknowledgement`);
     }
