@@ -242,6 +242,18 @@ describe('retention', () => {
     await expectExact();
   });
 
+  it('is not held up by a command that came while the cloud’s clock was years ahead', async () => {
+    const body = { interface: 'topic', name: '/a', type: 'std_msgs/msg/Empty', payload: {} };
+    const post = async () => await cloud.post('/robots/rover-1/commands', body);
+    const rightMs = cloud.clock.nowMs;
+    cloud.clock.nowMs += 20 * 365 * DAY_MS;
+    await post();
+    cloud.clock.nowMs = rightMs;
+    await post();
+    cloud.clock.nowMs += 31 * DAY_MS;
+    expect((await retention({ ageMs: 30 * DAY_MS }).run()).removed.commands.age).toBe(1);
+  });
+
   it('keeps counters equal to a count whatever comes and goes', async () => {
     const robots = [robot, (await cloud.robot('rover-2')).ref, (await cloud.robot('rover-3')).ref];
     let seed = 7;

@@ -106,7 +106,9 @@ export class RetentionSteps {
       let rows = 0;
       let bytes = 0;
       for (const command of this.#sql.commandHeads.all(afterKey, bound.rowsMax)) {
-        if (command.createdMs > bound.untilMs) return { rows, lastKey, more: false };
+        // One from the future (a clock that was wrong once) says nothing of those after it.
+        const isYoung = command.createdMs > bound.untilMs;
+        if (isYoung && command.createdMs <= bound.nowMs) return { rows, lastKey, more: false };
         lastKey = command.key;
         if (command.finishedMs === null || command.finishedMs > bound.untilMs) continue;
         this.#sql.removeCommand.run(command.key);
