@@ -51,7 +51,8 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     this.#options = options;
     this.#log = options.log.child({ part: 'gateway' });
-    this.#presence = new Presence({ store: options.robots, log: this.#log, now: options.now, ...options.timings });
+    const { robots: store, now, monotonicNow, timings } = options;
+    this.#presence = new Presence({ store, log: this.#log, now, monotonicNow, ...timings });
     this.#sockets = new WebSocketServer({
       noServer: true,
       // Deflate costs 18 times the memory a session (docs/decisions.md).

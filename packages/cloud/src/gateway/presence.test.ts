@@ -3,10 +3,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Presence, type PresenceChange } from './presence.js';
 
 let nowMs: number;
+let monotonicMs: number;
 let presence: Presence | undefined;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate'] });
   nowMs = 1_000;
+  monotonicMs = 0;
 });
 afterEach(async () => {
   await presence?.stop();
@@ -25,7 +27,8 @@ function start(options: { failures?: number; remembered?: number[] } = {}) {
       taken.push(changes.map(({ robotKey, online, atMs }) => [robotKey, online, atMs]));
     },
   };
-  presence = new Presence({ store, log: pino({ level: 'silent' }), now: () => nowMs });
+  const clocks = { now: () => nowMs, monotonicNow: () => monotonicMs };
+  presence = new Presence({ store, log: pino({ level: 'silent' }), ...clocks });
   return { presence, taken };
 }
 
@@ -33,6 +36,7 @@ async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) {
     const step = Math.min(left, 100);
     nowMs += step;
+    monotonicMs += step;
     await vi.advanceTimersByTimeAsync(step);
   }
 }
@@ -88,6 +92,19 @@ describe('presence', () => {
     presence.closed(7, 'reset');
     await pass(3_200);
     expect(taken.flat().at(-1)?.[1]).toBe(false);
+  });
+
+  it('forgets old losses though the cloud’s clock was set back by years since', async () => {
+    const { presence, taken } = start();
+    for (const robot of [7, 8]) presence.opened(robot);
+    for (const robot of [7, 8]) presence.closed(robot, 'reset');
+    nowMs -= 3 * 365 * 24 * 3_600_000;
+    await pass(3_600_000);
+    presence.opened(8);
+    await pass(1_000);
+    presence.closed(8, 'reset');
+    await pass(3_200);
+    expect(taken.flat().at(-1)).toMatchObject([8, false, expect.any(Number)]);
   });
 
   it('after a start, leaves alone who comes back, and settles who does not', async () => {

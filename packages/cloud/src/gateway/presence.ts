@@ -53,6 +53,7 @@ export class Presence {
   readonly #store: PresenceStore;
   readonly #log: Logger;
   readonly #now: () => number;
+  readonly #monotonicNow: () => number;
   readonly #leaving = new Map<number, NodeJS.Timeout>();
   readonly #here = new Set<number>();
   readonly #losses = new Map<number, Losses>();
@@ -71,6 +72,8 @@ export class Presence {
     store: PresenceStore;
     log: Logger;
     now: () => number;
+    /** Milliseconds that only go forward. */
+    monotonicNow: () => number;
     resetGraceMs?: number;
     startGraceMs?: number;
     retryMs?: number;
@@ -83,6 +86,7 @@ export class Presence {
     this.#store = options.store;
     this.#log = options.log;
     this.#now = options.now;
+    this.#monotonicNow = options.monotonicNow;
   }
 
   async start(): Promise<void> {
@@ -123,7 +127,7 @@ export class Presence {
 
   /** Counts a loss; returns how long the robot may take to come back before it counts as offline. */
   #graceMs(robotKey: number): number {
-    const nowMs = this.#now();
+    const nowMs = this.#monotonicNow();
     for (const [key, { lastMs }] of this.#losses) {
       // In the order of the last loss: the first that is young enough ends the search.
       if (nowMs - lastMs < FLAPPING_MEMORY_MS) break;
