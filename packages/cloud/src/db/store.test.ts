@@ -5,6 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempDir } from '../testing/cloud.js';
 import { migrate, StoreTooNewError } from './migrate.js';
+import { MIGRATIONS } from './migrations/migrations.js';
 import { DataDirInUseError, SERVING_LOCK_FILE, takeServingLock } from './serving-lock.js';
 import { openStore, STORE_FILE } from './store.js';
 
@@ -61,6 +62,27 @@ describe('the store', () => {
     expect(raw.prepare('SELECT version, applied_at_ms AS at FROM schema_versions').all()).toEqual([
       { version: 1, at: 1 },
       { version: 2, at: 2 },
+    ]);
+    raw.close();
+  });
+
+  it('takes over what robots told of their drops, also where one said a reason twice', () => {
+    const raw = new Sqlite(':memory:');
+    migrate(raw, 1, MIGRATIONS.slice(0, 3));
+    raw.exec(`
+      INSERT INTO tenants (key, uuid, name, created_at_ms) VALUES (1, 'uuid', 'one', 1);
+      INSERT INTO robots (key, tenant_key, id, name, token_hash, token_hint, online_updated_at_ms, created_at_ms)
+      VALUES (1, 1, 'rover-1', '', '', '', 1, 1);
+      INSERT INTO spools (robot_key, spool_id, lane, acked_seq) VALUES (1, 'spool-1', 'live', 5);
+    `);
+    const drops = [3, 7].map((rows) => ({ reason: 'spool_full', rows, bytes: rows * 10 }));
+    raw
+      .prepare("INSERT INTO stream_status VALUES (1, '/odom', 'waiting', NULL, 0, NULL, NULL, NULL, ?, 1)")
+      .run(JSON.stringify([...drops, { reason: 'too_old', rows: 1, bytes: 2 }]));
+    migrate(raw, 2);
+    expect(raw.prepare('SELECT reason, rows, bytes FROM spool_drops').all()).toEqual([
+      { reason: 'spool_full', rows: 7, bytes: 70 },
+      { reason: 'too_old', rows: 1, bytes: 2 },
     ]);
     raw.close();
   });

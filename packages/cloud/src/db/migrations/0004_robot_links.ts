@@ -32,11 +32,13 @@ CREATE TABLE spool_drops (
 
 -- What was told before, of robots that have had one spool only; the others tell again when they connect.
 INSERT INTO spool_drops (robot_key, source, reason, spool_id, rows, bytes)
-SELECT s.robot_key, s.source, json_extract(d.value, '$.reason'), one.spool_id,
-  json_extract(d.value, '$.rows'), json_extract(d.value, '$.bytes')
+SELECT s.robot_key, s.source, json_extract(d.value, '$.reason') AS reason, one.spool_id,
+  max(json_extract(d.value, '$.rows')), max(json_extract(d.value, '$.bytes'))
 FROM stream_status AS s
 JOIN (
   SELECT robot_key, min(spool_id) AS spool_id FROM spools GROUP BY robot_key HAVING min(spool_id) = max(spool_id)
 ) AS one ON one.robot_key = s.robot_key
-JOIN json_each(s.drops) AS d;
+JOIN json_each(s.drops) AS d
+-- A robot may have said a reason twice.
+GROUP BY s.robot_key, s.source, reason;
 `;
