@@ -50,6 +50,14 @@ describe('a backup', () => {
     expect(tenants(join(dataDir, STORE_FILE))).toEqual(['one', 'two']);
   });
 
+  it('goes to no name that SQLite keeps for the store’s own files, and would remove', () => {
+    for (const suffix of ['-wal', '-shm', '-journal']) {
+      const file = join(dataDir, STORE_FILE + suffix);
+      expect(() => backUpStore(dataDir, file)).toThrow(BackupError);
+      expect(existsSync(file)).toBe(false);
+    }
+  });
+
   it('does not wait for a transaction that writes, and has nothing of it', () => {
     const writer = new Sqlite(join(dataDir, STORE_FILE));
     writer.exec(`BEGIN IMMEDIATE; INSERT INTO tenants (uuid, name, created_at_ms) VALUES ('two', 'two', 2)`);

@@ -9,7 +9,7 @@
  * store itself: it holds all data, and the hashes of keys and tokens.
  */
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { STORE_FILE } from './store.js';
 
@@ -36,6 +36,10 @@ export function backUpStore(dataDir: string, target: string): Backup {
   checkThere(store, dataDir);
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) {
     throw new BackupError(`${file} is a directory: name a file in it, like ${join(file, STORE_FILE)}`);
+  }
+  // SQLite takes such a file for its own, and removes it when the store is opened next.
+  if (['-wal', '-shm', '-journal'].some((suffix) => basename(file) === STORE_FILE + suffix)) {
+    throw new BackupError(`${file} is a name that SQLite keeps for the store's own use: name another file`);
   }
   if (existsSync(file)) throw new BackupError(`${file} is there already: name another file, or remove it first`);
   const partial = `${file}.partial`;
