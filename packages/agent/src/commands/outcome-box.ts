@@ -12,6 +12,8 @@ const UNSTORED_MAX = 1_000;
 
 export interface OutcomeBoxOptions {
   readonly inbox: Inbox;
+  /** The cloud's clock; null before it was measured. */
+  readonly cloudNow: () => number | null;
   readonly log: Logger;
 }
 
@@ -22,6 +24,7 @@ export interface OutcomeBoxOptions {
  */
 export class OutcomeBox {
   readonly #inbox: Inbox;
+  readonly #cloudNow: () => number | null;
   readonly #log: Logger;
   #uplink: Uplink | null = null;
   #ended: CommandOutcome[] = [];
@@ -37,6 +40,7 @@ export class OutcomeBox {
 
   constructor(options: OutcomeBoxOptions) {
     this.#inbox = options.inbox;
+    this.#cloudNow = options.cloudNow;
     this.#log = options.log;
   }
 
@@ -138,7 +142,7 @@ export class OutcomeBox {
         this.#heldBack.clear();
       }
       if (this.#acknowledged.size > 0) {
-        this.#inbox.delivered([...this.#acknowledged]);
+        this.#inbox.delivered([...this.#acknowledged], this.#cloudNow());
         this.#acknowledged.clear();
       }
     } catch (error) {

@@ -58,12 +58,17 @@ export class CommandRunner {
   #recovered: TakenCommand[] = [];
   #uplink: Uplink | null = null;
   #stopped = false;
+  #pruneDueMs = Number.NEGATIVE_INFINITY;
   readonly #timers: NodeJS.Timeout[] = [];
 
   constructor(options: CommandRunnerOptions) {
     this.#options = options;
     this.#log = options.log.child({ part: 'commands' });
-    this.#outcomes = new OutcomeBox({ inbox: options.inbox, log: this.#log });
+    this.#outcomes = new OutcomeBox({
+      inbox: options.inbox,
+      cloudNow: () => options.clock.cloudNow()?.ms ?? null,
+      log: this.#log,
+    });
     this.#queues = new JobQueues((job, release) => this.#start(job, release));
     this.#intake = new Intake({
       ...options,
@@ -87,10 +92,11 @@ export class CommandRunner {
     if (waiting.length > 0) this.#log.info({ commands: waiting.length }, 'commands wait from before');
     this.#recovered = waiting;
     for (const goal of goals) this.#followOn(goal);
-    this.#prune();
     this.#timers.push(
-      setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS),
-      setInterval(() => this.#prune(), PRUNE_INTERVAL_MS),
+      setInterval(() => {
+        this.#sweep();
+        this.#prune();
+      }, SWEEP_INTERVAL_MS),
     );
   }
 
@@ -322,9 +328,14 @@ export class CommandRunner {
     }
   }
 
+  /** By the cloud's clock, so not before that is known. */
   #prune(): void {
+    const { inbox, clock, monotonicNow } = this.#options;
+    const cloud = clock.cloudNow();
+    if (!cloud || monotonicNow() < this.#pruneDueMs) return;
+    this.#pruneDueMs = monotonicNow() + PRUNE_INTERVAL_MS;
     try {
-      this.#options.inbox.prune(this.#options.wallNow());
+      inbox.prune(cloud.ms);
     } catch (error) {
       this.#log.error({ err: error }, 'the inbox can not be pruned');
     }

@@ -29,4 +29,8 @@ export const INBOX_MIGRATIONS = [
   ALTER TABLE commands ADD COLUMN cancel_asked INTEGER NOT NULL DEFAULT 0;
   `,
   LINEAGE_TABLES,
+  `
+  -- The cloud's clock when it had the outcome; NULL where that was not known. The robot's own may stand in 1970 until it is set.
+  ALTER TABLE commands ADD COLUMN delivered_cloud_ms REAL;
+  `,
 ] as const;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openStoreFile, setAside } from '../disk/store-file.js';
 import { executed, freshUuid, silent, tempDataDir, topicCommand } from './fixture.js';
-import { checkInboxFile, Inbox } from './inbox.js';
+import { checkInboxFile, Inbox, KEEP_NEWEST } from './inbox.js';
 import { INBOX_MIGRATIONS } from './inbox-tables.js';
 import { openInbox } from './open.js';
 
@@ -17,6 +17,11 @@ function open(dataDir: string) {
   return openInbox({ ...options, dataDir });
 }
 
+/** So many newer ones that those before are no more among the newest, which are kept in any case. */
+function fillUp(inbox: ReturnType<typeof open>): void {
+  inbox.finish(Array.from({ length: KEEP_NEWEST }, () => executed(freshUuid())));
+}
+
 describe('the inbox', () => {
   it('numbers commands, remembers them across a restart, and never gives a number twice', () => {
     const dir = tempDataDir();
@@ -25,15 +30,39 @@ describe('the inbox', () => {
     const take = (command: typeof a) => ({ command, running: false, goalId: null });
     expect(inbox.take([take(a), take(b)], 1)).toEqual([1, 2]);
     inbox.finish([executed(b.uuid, { finished_robot_ms: 0 })]);
-    inbox.delivered([b.uuid]);
+    inbox.delivered([b.uuid], 0);
+    fillUp(inbox);
+    const last = inbox.lastSeq();
     inbox.close();
     const again = open(dir);
     expect(again.id).toBe(inbox.id);
     expect(again.find(a.uuid)).toEqual({ seq: 1, state: 'waiting' });
     expect(again.prune(31 * DAY_MS)).toBe(1);
     expect(again.find(b.uuid)).toBeNull();
-    expect(again.take([take(topicCommand())], 1)).toEqual([3]);
-    expect(again.lastSeq()).toBe(3);
+    expect(again.take([take(topicCommand())], 1)).toEqual([last + 1]);
+    expect(again.lastSeq()).toBe(last + 1);
+  });
+
+  it('forgets a command 30 days after the cloud had its outcome, whatever the robot’s clock said when it ended', () => {
+    const inbox = open(tempDataDir());
+    const toldMs = Date.UTC(2026, 0, 1);
+    // No battery keeps its clock: it stands in 1970 until it is set.
+    const [told, untold] = [freshUuid(), freshUuid()];
+    inbox.finish([executed(told, { finished_robot_ms: 1 }), executed(untold, { finished_robot_ms: 1 })]);
+    inbox.delivered([told], toldMs);
+    fillUp(inbox);
+    expect(inbox.prune(toldMs + 29 * DAY_MS)).toBe(0);
+    expect(inbox.prune(toldMs + 31 * DAY_MS)).toBe(1);
+    expect([inbox.find(told)?.state, inbox.find(untold)?.state]).toEqual([undefined, 'done']);
+  });
+
+  it('never forgets the newest commands, though a clock says that they are years old', () => {
+    const inbox = open(tempDataDir());
+    const uuids = Array.from({ length: KEEP_NEWEST + 5 }, () => freshUuid());
+    inbox.finish(uuids.map((uuid) => executed(uuid)));
+    inbox.delivered(uuids, 0);
+    expect(inbox.prune(Date.UTC(2100, 0, 1))).toBe(5);
+    expect(uuids.map((uuid) => inbox.find(uuid) !== null).indexOf(true)).toBe(5);
   });
 
   it('refuses a uuid it has, changing nothing', () => {
@@ -59,9 +88,11 @@ describe('the inbox', () => {
     const uuids = [1, 2, 3].map(() => freshUuid());
     for (const uuid of uuids) inbox.finish([executed(uuid, { finished_robot_ms: 0 })]);
     expect(inbox.undelivered(2).map((outcome) => outcome.uuid)).toEqual(uuids.slice(0, 2));
-    inbox.delivered([uuids[1] ?? '']);
+    inbox.delivered([uuids[1] ?? ''], 0);
+    fillUp(inbox);
     inbox.prune(1000 * DAY_MS);
-    expect(inbox.undelivered(9).map((outcome) => outcome.uuid)).toEqual([uuids[0], uuids[2]]);
+    expect(inbox.find(uuids[1] ?? '')).toBeNull();
+    expect(inbox.undelivered(2).map((outcome) => outcome.uuid)).toEqual([uuids[0], uuids[2]]);
   });
 
   it('after a restart ends what was running as outcome_unknown and returns what waited, in order', () => {

@@ -8,6 +8,8 @@ import { Lineage } from './lineage.js';
 
 /** Delivered commands are kept this long, as evidence and to answer a cloud that was restored from a backup. */
 const KEEP_DELIVERED_MS = 30 * 24 * 3600 * 1000;
+/** And the newest so many in any case: no clock that was set wrong for a while may make it forget what has just run. */
+export const KEEP_NEWEST = 1_000;
 
 export interface TakenCommand {
   readonly seq: number;
@@ -190,9 +192,9 @@ export class Inbox {
   }
 
   /** The cloud has stored these outcomes. Losing this write in a crash costs one more sending. */
-  delivered(uuids: readonly string[]): void {
+  delivered(uuids: readonly string[], cloudNowMs: number | null): void {
     this.#transaction(() => {
-      for (const uuid of uuids) this.#sql.delivered.run(uuid);
+      for (const uuid of uuids) this.#sql.delivered.run(cloudNowMs, uuid);
     });
   }
 
@@ -219,9 +221,13 @@ export class Inbox {
     return found;
   }
 
-  /** Removes what was delivered long ago. Undelivered outcomes stay however old: a clock set right must not lose them. */
-  prune(nowMs: number): number {
-    return this.#transaction(() => this.#sql.prune.run(nowMs - KEEP_DELIVERED_MS).changes);
+  /**
+   * Removes what the cloud has had for long, by its own clock; of the newest ones nothing. Undelivered outcomes stay however
+   * old they are.
+   */
+  prune(cloudNowMs: number): number {
+    const beforeMs = cloudNowMs - KEEP_DELIVERED_MS;
+    return this.#transaction(() => this.#sql.prune.run(beforeMs, KEEP_NEWEST).changes);
   }
 
   close(): void {
@@ -295,7 +301,7 @@ export class Inbox {
     const rows = [...inState.all('waiting'), ...ran];
     for (const { uuid } of rows) {
       finish.run(JSON.stringify(failed(uuid, 'outcome_unknown', COPIED, atMs)), atMs, uuid);
-      delivered.run(uuid);
+      delivered.run(null, uuid);
     }
     const message = 'the inbox is a copy: it gets a new id, and what waits in it is not run';
     this.#options.log.warn({ commands: rows.map(({ uuid }) => uuid) }, message);
@@ -358,7 +364,7 @@ function prepare(db: Database) {
     insertDone: db.prepare(
       `INSERT INTO commands (uuid, state, taken_at_ms, outcome, finished_at_ms) VALUES (?, 'done', ?, ?, ?)`,
     ),
-    delivered: db.prepare('UPDATE commands SET delivered = 1 WHERE uuid = ?'),
+    delivered: db.prepare('UPDATE commands SET delivered = 1, delivered_cloud_ms = ? WHERE uuid = ?'),
     undelivered: db
       .prepare<[number], string>(
         `SELECT outcome FROM commands WHERE delivered = 0 AND state = 'done' ORDER BY seq LIMIT ?`,
@@ -368,6 +374,9 @@ function prepare(db: Database) {
       `SELECT seq, uuid, body, goal_id, taken_at_ms, started_at_ms, cancel_asked
        FROM commands WHERE delivered = 0 AND state = ? ORDER BY seq`,
     ),
-    prune: db.prepare('DELETE FROM commands WHERE delivered = 1 AND finished_at_ms < ?'),
+    prune: db.prepare(
+      `DELETE FROM commands WHERE delivered = 1 AND coalesce(delivered_cloud_ms, finished_at_ms) < ?
+       AND seq <= (SELECT max(seq) FROM commands) - ?`,
+    ),
   };
 }
