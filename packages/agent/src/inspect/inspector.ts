@@ -61,6 +61,9 @@ export class Inspector {
         return interfaceAnswer(await this.#parts.graph.describe(question.type));
       case 'check':
         return { checks: await checkCommand(this.#parts, question) };
+      case 'compose_plan':
+      case 'compose_logs':
+        throw new Error('this agent has no compose');
     }
   }
 }

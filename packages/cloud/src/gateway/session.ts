@@ -238,6 +238,8 @@ export class RobotSession {
         if (message.clock) this.#clockMeasured(message.clock);
         this.#ports.links.reported(this.robot, message, this.#clockOffsetMs, this.#ports.now());
         break;
+      case 'compose_status':
+        break;
       case 'answer':
         if (!this.#questions.answered(message)) this.#log.debug('an answer that nobody waits for (any more)');
         break;

@@ -119,6 +119,8 @@ export type CheckAnswer = z.infer<typeof checkAnswer>;
 
 /** Codes of `answer.error`. */
 export const ANSWER_ERROR = {
+  /** The project on the robot has no such service; the message names those it has. */
+  unknownService: 'unknown_service',
   /** The robot has no such type; the message names the nearest one. */
   unknownType: 'unknown_type',
   /** The answer is longer than ANSWER_LENGTH_MAX. */

@@ -17,6 +17,15 @@ export const question = z.discriminatedUnion('about', [
     payload: jsonObject,
     latched: z.boolean(),
   }),
+  /** Since version 4: what assigning this document would do. */
+  z.object({
+    about: z.literal('compose_plan'),
+    id: z.string(),
+    version: z.int().positive(),
+    content: jsonObject,
+  }),
+  /** Since version 4: the last lines that a service of the project wrote. */
+  z.object({ about: z.literal('compose_logs'), service: z.string(), tail: z.int().positive() }),
 ]);
 export type Question = z.infer<typeof question>;
 

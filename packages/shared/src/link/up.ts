@@ -3,6 +3,7 @@ import { applied } from './applied.js';
 import { batch } from './batch.js';
 import { clockRequest } from './clock.js';
 import { commandFeedback, commandOutcome, commandTaken } from './command.js';
+import { composeStatus } from './compose-status.js';
 import { hello } from './hello.js';
 import { linkStatus } from './link-status.js';
 import { answer } from './query.js';
@@ -20,5 +21,6 @@ export const upMessage = z.discriminatedUnion('kind', [
   streamStatus,
   answer,
   linkStatus,
+  composeStatus,
 ]);
 export type UpMessage = z.infer<typeof upMessage>;
