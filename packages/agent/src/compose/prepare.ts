@@ -1,0 +1,90 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkPolicy, type Refusal, type Surroundings } from '../policy/compose.js';
+import type { ComposeRules } from '../policy/compose-rules.js';
+import { type CliOptions, ComposeCli } from './cli.js';
+import { checkSelfContained, DocumentRefused } from './document.js';
+
+/** There is no docker program, or no compose plugin. */
+export class ComposeMissingError extends Error {
+  override readonly name = 'ComposeMissingError';
+}
+
+export interface PrepareOptions {
+  /** Of the agent's ComposeCli; only a scratch file is written into the directory, which exists. */
+  readonly cli: CliOptions;
+  readonly rules: ComposeRules;
+  readonly surroundings: Surroundings;
+  readonly signal?: AbortSignal;
+}
+
+/** A document in the form that compose itself gives it: what was judged and what is run are the same text. */
+export interface PreparedDocument {
+  /** Variables are filled in: a `$` in it is meant as it stands. */
+  readonly document: Readonly<Record<string, unknown>>;
+  /** To be written to the file that compose gets. In it a `$` is `$$`. */
+  readonly text: string;
+}
+
+const SCRATCH_FILE = 'candidate.json';
+
+/**
+ * Looks at a document, has compose make its normal form in an environment without anything in it, and judges that by the
+ * robot's policy. What is run must be the prepared text: compose would fill variables of its later environment into the original.
+ * @throws DocumentRefused, ComposeMissingError, CliAbortedError
+ */
+export async function prepareDocument(
+  content: Readonly<Record<string, unknown>>,
+  { cli, rules, surroundings, signal }: PrepareOptions,
+): Promise<PreparedDocument> {
+  refuseIfAny('invalid_compose_file', checkSelfContained(content));
+  const file = join(cli.directory, SCRATCH_FILE);
+  writeFileSync(file, composeText(content), { mode: 0o600 });
+  const compose = new ComposeCli({ ...cli, env: environmentForDocuments(cli.env) });
+  const end = await compose.run(['config', '--format', 'json'], { files: [file], ...(signal && { signal }) });
+  if (end.kind === 'missing') throw new ComposeMissingError(end.words);
+  if (end.kind === 'failed') {
+    throw new DocumentRefused('invalid_compose_file', [
+      { rule: 'docker compose', path: 'content', message: end.words },
+    ]);
+  }
+  const document = withoutEscapes(JSON.parse(end.stdout)) as Record<string, unknown>;
+  refuseIfAny('not_allowed', checkPolicy(document, rules, surroundings));
+  return { document, text: composeText(withEscapes(document)) };
+}
+
+function refuseIfAny(code: DocumentRefused['code'], refusals: readonly Refusal[]): void {
+  if (refusals.length > 0) throw new DocumentRefused(code, refusals);
+}
+
+/** What the docker program needs to find its plugin; nothing that is worth knowing. */
+function environmentForDocuments(env: CliOptions['env']): CliOptions['env'] {
+  const kept = ['PATH', 'HOME', 'DOCKER_CONFIG'];
+  return Object.fromEntries(Object.entries(env).filter(([name]) => kept.includes(name)));
+}
+
+/** JSON that is YAML as well: YAML folds Unicode's line breaks and takes no control characters but in escapes. */
+export function composeText(document: unknown): string {
+  const unsafe = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+  return JSON.stringify(document).replace(unsafe, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Compose writes `$` as `$$`, in names too, where it does not read it so. */
+function withoutEscapes(value: unknown): unknown {
+  return mapTexts(value, (text) => text.replaceAll('$$', () => '$'), { keys: true });
+}
+
+function withEscapes(value: unknown): unknown {
+  return mapTexts(value, (text) => text.replaceAll('$', () => '$$'), { keys: false });
+}
+
+function mapTexts(value: unknown, map: (text: string) => string, options: { keys: boolean }): unknown {
+  if (typeof value === 'string') return map(value);
+  if (Array.isArray(value)) return value.map((element) => mapTexts(element, map, options));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [
+    options.keys ? map(key) : key,
+    mapTexts(inner, map, options),
+  ]);
+  return Object.fromEntries(entries);
+}
