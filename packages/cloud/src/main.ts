@@ -44,7 +44,7 @@ async function serve(config: Config): Promise<void> {
     onCommitted: metrics.committed,
     onMissing: metrics.missing,
   });
-  const { writer, deletion, commands, robots, desired, streamReports, links, keys, tenants } = services;
+  const { writer, deletion, commands, robots, desired, streamReports, composeReports, links, keys, tenants } = services;
 
   const first = await tenants.ensureFirst(config.apiKey);
   if (first?.generated) announce('new store: its API key, shown this once', { api_key: first.secret });
@@ -56,7 +56,17 @@ async function serve(config: Config): Promise<void> {
     onRun: metrics.retained,
   });
   const gateway = new Gateway({
-    ...{ registry, bus, robots, desired, data: writer, commands, streams: streamReports, links },
+    ...{
+      registry,
+      bus,
+      robots,
+      desired,
+      data: writer,
+      commands,
+      streams: streamReports,
+      compose: composeReports,
+      links,
+    },
     ...{ log, now, monotonicNow },
   });
   const endpoints = endpointsOf(services);
@@ -71,6 +81,7 @@ async function serve(config: Config): Promise<void> {
     bus,
     writer,
     streamReports,
+    composeReports,
     links,
     deletion,
     new IdempotencySweep({ db: store.db, log, now }),

@@ -7,6 +7,8 @@ import { COMMAND_PURGES } from './commands/purge.js';
 import { commandEndpoints } from './commands/routes.js';
 import { composeChecker } from './compose/content.js';
 import { ComposeFiles } from './compose/files.js';
+import { COMPOSE_PURGES } from './compose/purge.js';
+import { ComposeReports } from './compose/reports.js';
 import { RobotCompose } from './compose/robot-compose.js';
 import { composeFileEndpoints, robotComposeEndpoints } from './compose/routes.js';
 import { Points } from './data/points.js';
@@ -56,7 +58,7 @@ export function createServices(options: ServiceOptions) {
   const desired = new DesiredState({ store, bus });
   const deletion = new RobotDeletion({
     db: store.db,
-    purges: [...COMMAND_PURGES, ...LINK_PURGES, ...DATA_PURGES],
+    purges: [...COMMAND_PURGES, ...COMPOSE_PURGES, ...LINK_PURGES, ...DATA_PURGES],
     log,
   });
   const composeFiles = new ComposeFiles({ store, check: composeChecker(), now });
@@ -78,6 +80,7 @@ export function createServices(options: ServiceOptions) {
     vitals: new Vitals({ store, desired }),
     logs: new Logs({ store, desired }),
     composeFiles,
+    composeReports: new ComposeReports({ store, log }),
     robotCompose: new RobotCompose({ store, desired, files: composeFiles, now }),
     points: new Points({ db: store.db }),
     writer: new DataWriter({
@@ -106,7 +109,7 @@ export function endpointsOf(services: Services): Endpoint[] {
     ...logEndpoints(robots, services.logs),
     ...dataEndpoints(robots, services.points),
     ...composeFileEndpoints(services.composeFiles),
-    ...robotComposeEndpoints(robots, services.robotCompose),
+    ...robotComposeEndpoints(robots, services.robotCompose, services.composeReports),
     ...streamEndpoints(robots, services.streams, services.streamReports),
   ];
 }

@@ -102,10 +102,14 @@ describe('compose files', () => {
     await store('stack-1', web, 'First');
     await cloud.post('/robots/rover-1/compose-file', { id: 'stack-1' });
     const before = await cloud.services.desired.forRobot(key);
-    expect(before.compose).toEqual({ id: 'stack-1', version: 1, name: 'First', content: web });
+    const assignment = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    const of = { id: 'stack-1', version: 1, name: 'First', content: web };
+    expect(before.compose).toEqual({ ...of, assignment, override_lock: false });
     await cloud.delete('/robots/rover-1/compose-file');
     const after = await cloud.services.desired.forRobot(key);
     expect(after).toMatchObject({ compose: null, revision: before.revision + 1 });
+    expect(after.compose_removal).toEqual({ assignment, volumes: false });
+    expect(after.compose_removal?.assignment).not.toBe(before.compose?.assignment);
   });
 
   it('deletes a file that no robot uses, and refuses while one does', async () => {

@@ -4,7 +4,7 @@ import { ApiError } from '@drover/shared/api/errors';
 import { isUniqueViolation } from '../db/errors.js';
 import type { Db, Store } from '../db/store.js';
 import type { CheckCompose } from './content.js';
-import { composeFilesOfTenant, robotsUsing } from './store.js';
+import { composeFilesOfTenant, composeVersionOf, robotsUsing } from './store.js';
 
 export class ComposeFiles {
   readonly #store: Store;
@@ -32,6 +32,14 @@ export class ComposeFiles {
     const row = await composeFilesOfTenant(db, tenantKey).where('compose_files.id', '=', id).executeTakeFirst();
     if (!row) throw new ApiError('compose_file_not_found', `there is no compose file with the id ${id.slice(0, 64)}`);
     return row;
+  }
+
+  /** @throws ApiError compose_file_not_found */
+  async version(file: ComposeRow, version: number, db: Db = this.#store.db): Promise<ComposeVersionRow> {
+    const row = await composeVersionOf(db, file.key, version).executeTakeFirst();
+    if (row) return row;
+    const message = `compose file ${file.id} has no version ${version}; its newest is ${file.version}`;
+    throw new ApiError('compose_file_not_found', message);
   }
 
   /** @throws ApiError invalid_request, compose_file_exists */
@@ -70,7 +78,7 @@ export class ComposeFiles {
   async remove(tenantKey: number, id: string): Promise<void> {
     await this.#store.db.transaction().execute(async (tx) => {
       const { key } = await this.row(tenantKey, id, tx);
-      const users = await robotsUsing(tx, key).limit(6).execute();
+      const users = await robotsUsing(tx, { tenantKey, key, id }).limit(6).execute();
       if (users.length > 0) {
         const names = users.slice(0, 5).map((user) => user.id);
         const words = names.join(', ') + (users.length > 5 ? ', …' : '');
@@ -83,6 +91,7 @@ export class ComposeFiles {
   }
 }
 
+export type ComposeVersionRow = Awaited<ReturnType<ReturnType<typeof composeVersionOf>['execute']>>[number];
 export type ComposeRow = Awaited<ReturnType<ReturnType<typeof composeFilesOfTenant>['execute']>>[number];
 
 function shown(row: ComposeRow): ComposeFile {

@@ -5,11 +5,13 @@
  *     pending_up, up, error ──remove──> pending_down ──robot──> down | error
  *     any ──assign──> pending_up
  *
- * The robot's word ends the pending states. One that was never connected can't have been told of its file: removed there, the
- * file is `down` at once.
+ * Each assignment and each removal has an id of its own. The robot's word counts for the one that it names (reports.ts): what it
+ * still says of an older one changes nothing. One that was never connected can't have been told of its file: removed there,
+ * the file is `down` at once.
  */
-import type { RobotComposeFile } from '@drover/shared/api/compose';
+import type { AssignComposeFileBody, RobotComposeFile } from '@drover/shared/api/compose';
 import { ApiError } from '@drover/shared/api/errors';
+import { v7 as uuidv7 } from 'uuid';
 import type { Store } from '../db/store.js';
 import type { DesiredState } from '../desired/desired.js';
 import type { RobotRef } from '../robots/robots.js';
@@ -21,12 +23,20 @@ export class RobotCompose {
   readonly #desired: DesiredState;
   readonly #files: ComposeFiles;
   readonly #now: () => number;
+  readonly #newId: () => string;
 
-  constructor(options: { store: Store; desired: DesiredState; files: ComposeFiles; now: () => number }) {
+  constructor(options: {
+    store: Store;
+    desired: DesiredState;
+    files: ComposeFiles;
+    now: () => number;
+    newId?: () => string;
+  }) {
     this.#store = options.store;
     this.#desired = options.desired;
     this.#files = options.files;
     this.#now = options.now;
+    this.#newId = options.newId ?? uuidv7;
   }
 
   /** @throws ApiError compose_file_not_assigned */
@@ -43,31 +53,45 @@ export class RobotCompose {
     };
   }
 
-  /** Puts the newest version of a file on the robot, in place of what it had. @throws ApiError compose_file_not_found */
-  async assign(robot: RobotRef, fileId: string): Promise<void> {
-    await this.#desired.change(robot.key, async (tx) => {
-      const file = await this.#files.row(robot.tenantKey, fileId, tx);
+  /**
+   * Puts a version of a file, the newest unless told otherwise, on the robot in place of what it had: tried anew also where it is
+   * what the robot has. Returns the version.
+   * @throws ApiError compose_file_not_found
+   */
+  async assign(robot: RobotRef, body: AssignComposeFileBody): Promise<number> {
+    return await this.#desired.change(robot.key, async (tx) => {
+      const file = await this.#files.row(robot.tenantKey, body.id, tx);
+      const { version } = body.version === undefined ? file : await this.#files.version(file, body.version, tx);
       const assigned = {
         compose_file_key: file.key,
-        version: file.version,
+        version,
         state: 'pending_up',
         error_code: null,
         created_at_ms: this.#now(),
+        assignment: this.#newId(),
+        override_lock: body.override_lock === true ? 1 : 0,
+        removal_volumes: null,
       } as const;
       await tx
         .insertInto('robot_compose')
         .values({ robot_key: robot.key, ...assigned })
         .onConflict((conflict) => conflict.column('robot_key').doUpdateSet(assigned))
         .execute();
+      return version;
     });
   }
 
-  /** Takes the file off the robot. @throws ApiError compose_file_not_assigned */
-  async remove(robot: RobotRef): Promise<void> {
+  /**
+   * Takes the file off the robot, and its volumes where asked to. Once more: nothing where that is done or under way; another try
+   * where it failed, or where the volumes are spoken of otherwise.
+   * @throws ApiError compose_file_not_assigned
+   */
+  async remove(robot: RobotRef, { volumes }: { readonly volumes: boolean }): Promise<void> {
     await this.#desired.change(robot.key, async (tx) => {
       const row = await composeOfRobot(tx, robot.key).executeTakeFirst();
       if (!row) throw notAssigned(robot);
-      if (row.state === 'pending_down' || row.state === 'down') return;
+      if (row.state === 'pending_down' && (row.removal_volumes === 1) === volumes) return;
+      if (row.state === 'down' && !(volumes && row.removal_volumes === 0)) return;
       const { provisioned } = await tx
         .selectFrom('robots')
         .select('provisioned')
@@ -75,13 +99,19 @@ export class RobotCompose {
         .executeTakeFirstOrThrow();
       await tx
         .updateTable('robot_compose')
-        .set({ state: provisioned === 1 ? 'pending_down' : 'down', error_code: null })
+        .set({
+          state: provisioned === 1 ? 'pending_down' : 'down',
+          error_code: null,
+          assignment: this.#newId(),
+          override_lock: 0,
+          removal_volumes: volumes ? 1 : 0,
+        })
         .where('robot_key', '=', robot.key)
         .execute();
     });
   }
 }
 
-function notAssigned(robot: RobotRef): ApiError {
+export function notAssigned(robot: RobotRef): ApiError {
   return new ApiError('compose_file_not_assigned', `robot ${robot.id} was never assigned a compose file`);
 }

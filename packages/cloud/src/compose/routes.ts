@@ -3,14 +3,17 @@ import {
   composeFile,
   createComposeFileBody,
   createdComposeFile,
+  removeComposeFileQuery,
   robotComposeFile,
   updateComposeFileBody,
 } from '@drover/shared/api/compose';
+import { robotComposeDetail, robotComposeService } from '@drover/shared/api/compose-detail';
 import { confirmation } from '@drover/shared/api/fields';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../http/endpoint.js';
 import type { Robots } from '../robots/robots.js';
 import type { ComposeFiles } from './files.js';
+import type { ComposeReports } from './reports.js';
 import type { RobotCompose } from './robot-compose.js';
 
 const tag = 'Compose files';
@@ -88,7 +91,7 @@ export function composeFileEndpoints(files: ComposeFiles): Endpoint[] {
   ];
 }
 
-export function robotComposeEndpoints(robots: Robots, compose: RobotCompose): Endpoint[] {
+export function robotComposeEndpoints(robots: Robots, compose: RobotCompose, reports: ComposeReports): Endpoint[] {
   return [
     endpoint({
       method: 'get',
@@ -116,8 +119,9 @@ export function robotComposeEndpoints(robots: Robots, compose: RobotCompose): En
       errors: ['robot_not_found', 'compose_file_not_found'],
       handle: async ({ caller, params, body }) => {
         const robot = await robots.find(caller.tenantKey, params.id);
-        await compose.assign(robot, body.id);
-        return { status: 202, body: { message: `compose file ${body.id} was put on robot ${robot.id}` } };
+        const version = await compose.assign(robot, body);
+        const message = `version ${version} of compose file ${body.id} was put on robot ${robot.id}`;
+        return { status: 202, body: { message } };
       },
     }),
     endpoint({
@@ -126,13 +130,45 @@ export function robotComposeEndpoints(robots: Robots, compose: RobotCompose): En
       operationId: 'removeRobotComposeFile',
       tag,
       summary: 'Take the compose file off a robot',
+      description: 'Named volumes stay unless volumes=true.',
       scope: 'compose-files:write',
+      query: removeComposeFileQuery,
       answers: { 202: { description: 'The robot takes it down', schema: confirmation } },
+      errors: ['robot_not_found', 'compose_file_not_assigned'],
+      handle: async ({ caller, params, query }) => {
+        const robot = await robots.find(caller.tenantKey, params.id);
+        await compose.remove(robot, query);
+        return { status: 202, body: { message: `the compose file is being taken off robot ${robot.id}` } };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/robots/{id}/compose-file/detail',
+      operationId: 'getRobotComposeDetail',
+      tag,
+      summary: 'How a robot’s deployment stands: phase, images, what runs, what failed and why',
+      description: 'As the robot told last; of an offline robot too.',
+      scope: 'compose-files:read',
+      answers: { 200: { description: 'The deployment', schema: robotComposeDetail } },
       errors: ['robot_not_found', 'compose_file_not_assigned'],
       handle: async ({ caller, params }) => {
         const robot = await robots.find(caller.tenantKey, params.id);
-        await compose.remove(robot);
-        return { status: 202, body: { message: `the compose file is being taken off robot ${robot.id}` } };
+        return { status: 200, body: await reports.detail(robot) };
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/robots/{id}/compose-file/services',
+      operationId: 'listRobotComposeServices',
+      tag,
+      summary: 'The containers of a robot’s compose file, each with its state and health',
+      description: 'As the robot told last; of an offline robot too.',
+      scope: 'compose-files:read',
+      answers: { 200: { description: 'The containers', schema: z.array(robotComposeService) } },
+      errors: ['robot_not_found', 'compose_file_not_assigned'],
+      handle: async ({ caller, params }) => {
+        const robot = await robots.find(caller.tenantKey, params.id);
+        return { status: 200, body: await reports.services(robot) };
       },
     }),
   ];

@@ -27,16 +27,49 @@ export function composeOfRobot(db: Db, robotKey: number) {
     )
     .select(['compose_files.id', 'compose_versions.name', 'compose_versions.content'])
     .select(['robot_compose.state', 'robot_compose.error_code', 'robot_compose.created_at_ms'])
+    .select(['robot_compose.version', 'robot_compose.assignment'])
+    .select(['robot_compose.override_lock', 'robot_compose.removal_volumes'])
     .where('robot_compose.robot_key', '=', robotKey);
 }
 
-/** Robots that use a file, in whatever version: all but those where it is `down`. */
-export function robotsUsing(db: Db, composeFileKey: number) {
+/**
+ * Robots that use a file, in whatever version: where it is assigned and not `down`, and where it still runs although another was
+ * assigned since.
+ */
+export function robotsUsing(db: Db, file: { readonly tenantKey: number; readonly key: number; readonly id: string }) {
   return db
-    .selectFrom('robot_compose')
-    .innerJoin('robots', 'robots.key', 'robot_compose.robot_key')
+    .selectFrom('robots')
+    .leftJoin('robot_compose', 'robot_compose.robot_key', 'robots.key')
+    .leftJoin('compose_status', 'compose_status.robot_key', 'robots.key')
     .select('robots.id')
-    .where('robot_compose.compose_file_key', '=', composeFileKey)
-    .where('robot_compose.state', '!=', 'down')
+    .where('robots.tenant_key', '=', file.tenantKey)
+    .where('robots.deleted_at_ms', 'is', null)
+    .where((where) =>
+      where.or([
+        where.and([where('robot_compose.compose_file_key', '=', file.key), where('robot_compose.state', '!=', 'down')]),
+        where('compose_status.running_id', '=', file.id),
+      ]),
+    )
     .orderBy('robots.key');
+}
+
+/** A version of a compose file. */
+export function composeVersionOf(db: Db, composeFileKey: number, version: number) {
+  return db
+    .selectFrom('compose_versions')
+    .select(['version', 'name', 'content', 'created_at_ms'])
+    .where('compose_file_key', '=', composeFileKey)
+    .where('version', '=', version);
+}
+
+/** What a robot told last of its compose file, and what is known of its link. */
+export function composeStatusOf(db: Db, robotKey: number) {
+  return db
+    .selectFrom('robots')
+    .leftJoin('compose_status', 'compose_status.robot_key', 'robots.key')
+    .leftJoin('robot_links', 'robot_links.robot_key', 'robots.key')
+    .select(['robots.online', 'robot_links.link_version'])
+    .select(['compose_status.assignment', 'compose_status.running_id', 'compose_status.running_version'])
+    .select(['compose_status.told', 'compose_status.reported_at_ms'])
+    .where('robots.key', '=', robotKey);
 }

@@ -26,8 +26,6 @@ export const DATA_PURGES: readonly Purge[] = [
   async (db, robotKey) =>
     deleted(await db.deleteFrom('stream_status').where('robot_key', '=', robotKey).executeTakeFirst()),
   async (db, robotKey) => deleted(await db.deleteFrom('streams').where('robot_key', '=', robotKey).executeTakeFirst()),
-  async (db, robotKey) =>
-    deleted(await db.deleteFrom('robot_compose').where('robot_key', '=', robotKey).executeTakeFirst()),
 ];
 
 function deleted(result: { numDeletedRows: bigint }): number {

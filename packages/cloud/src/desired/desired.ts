@@ -7,6 +7,7 @@ import { ApiError } from '@drover/shared/api/errors';
 import type { Desired } from '@drover/shared/link/desired';
 import { sql } from 'kysely';
 import type { Bus } from '../bus/bus.js';
+import { composeOfRobot } from '../compose/store.js';
 import type { Store, Tx } from '../db/store.js';
 import { RobotGoneError } from '../robots/robot-gone.js';
 
@@ -39,7 +40,7 @@ export class DesiredState {
         vitals: { enabled: robot.vitals_enabled === 1, period_s: VITALS_PERIOD_S },
         logs: { enabled: robot.logs_enabled === 1, min_level: robot.logs_min_level },
         streams: await streamsOf(tx, robotKey),
-        compose: await composeOf(tx, robotKey),
+        ...(await composeOf(tx, robotKey)),
       };
     });
   }
@@ -79,20 +80,14 @@ async function streamsOf(tx: Tx, robotKey: number): Promise<Desired['streams']> 
   return rows.map((row) => ({ ...row, enabled: row.enabled === 1 }));
 }
 
-async function composeOf(tx: Tx, robotKey: number): Promise<Desired['compose']> {
-  const row = await tx
-    .selectFrom('robot_compose')
-    .innerJoin('compose_files', 'compose_files.key', 'robot_compose.compose_file_key')
-    .innerJoin('compose_versions', (join) =>
-      join
-        .onRef('compose_versions.compose_file_key', '=', 'robot_compose.compose_file_key')
-        .onRef('compose_versions.version', '=', 'robot_compose.version'),
-    )
-    .select(['compose_files.id', 'robot_compose.version', 'robot_compose.state'])
-    .select(['compose_versions.name', 'compose_versions.content'])
-    .where('robot_compose.robot_key', '=', robotKey)
-    .executeTakeFirst();
-  if (!row || row.state === 'pending_down' || row.state === 'down') return null;
+async function composeOf(tx: Tx, robotKey: number): Promise<Pick<Desired, 'compose' | 'compose_removal'>> {
+  const row = await composeOfRobot(tx, robotKey).executeTakeFirst();
+  if (!row) return { compose: null };
+  const { id, version, name, assignment } = row;
+  // Also where it is down already: a robot whose disk went back in time learns of it again.
+  if (row.removal_volumes !== null) {
+    return { compose: null, compose_removal: { assignment, volumes: row.removal_volumes === 1 } };
+  }
   const content = JSON.parse(row.content) as Record<string, unknown>;
-  return { id: row.id, version: row.version, name: row.name, content };
+  return { compose: { id, version, name, content, assignment, override_lock: row.override_lock === 1 } };
 }

@@ -10,7 +10,7 @@ import { BatchError, BatchRefusal } from '../data/batch-error.js';
 import { RobotGoneError } from '../robots/robot-gone.js';
 import { Gateway, type GatewayOptions } from './gateway.js';
 import { SessionRegistry } from './registry.js';
-import { hello, INBOX, NO_LINKS, Peer, SPOOL } from './test-peer.js';
+import { hello, INBOX, NO_COMPOSE, NO_LINKS, Peer, SPOOL } from './test-peer.js';
 
 const TOKEN = 'drt_a-token-of-the-robot';
 const ROBOT = {
@@ -34,7 +34,7 @@ const BATCH: UpMessage = {
 describe('the gateway, where something fails', () => {
   let server: Server;
   let gateway: Gateway;
-  let ports: Pick<GatewayOptions, 'robots' | 'desired' | 'data' | 'commands' | 'streams' | 'links'>;
+  let ports: Pick<GatewayOptions, 'robots' | 'desired' | 'data' | 'commands' | 'streams' | 'links' | 'compose'>;
   let wallSkewMs: number;
   let monotonicMs: number;
   const peers: Peer[] = [];
@@ -73,6 +73,7 @@ describe('the gateway, where something fails', () => {
       },
       streams: { reported: () => {} },
       links: NO_LINKS,
+      compose: NO_COMPOSE,
     };
     gateway = new Gateway({
       ...ports,

@@ -17,7 +17,7 @@ import { openStore, type Store } from '../db/store.js';
 import { type RobotRef, Robots } from '../robots/robots.js';
 import { Gateway } from './gateway.js';
 import { SessionRegistry } from './registry.js';
-import { hello, NO_LINKS, Peer, SPOOL } from './test-peer.js';
+import { hello, NO_COMPOSE, NO_LINKS, Peer, SPOOL } from './test-peer.js';
 
 const TWIST = {
   interface: 'topic',
@@ -66,6 +66,7 @@ describe('the gateway', () => {
       commands,
       streams: { reported: () => {} },
       links: NO_LINKS,
+      compose: NO_COMPOSE,
       desired: {
         forRobot: async () => ({
           kind: 'desired',

@@ -10,7 +10,8 @@ import type { RobotRef } from '../robots/robots.js';
 import { Connection } from './connection.js';
 import { Presence, type PresenceStore } from './presence.js';
 import type { SessionRegistry } from './registry.js';
-import { RobotSession, type SessionPorts } from './session.js';
+import { RobotSession } from './session.js';
+import type { SessionPorts } from './session-ports.js';
 
 /** Sessions are looked at this often for pings and silence: one timer for all. */
 const TICK_MS = 1_000;
@@ -26,6 +27,7 @@ export interface GatewayOptions {
   data: SessionPorts['data'];
   commands: SessionPorts['commands'];
   streams: SessionPorts['streams'];
+  compose: SessionPorts['compose'];
   links: SessionPorts['links'] & { ended(robot: RobotRef, ending: SessionEnding, atMs: number): void };
   log: Logger;
   now: () => number;

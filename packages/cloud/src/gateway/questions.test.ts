@@ -7,8 +7,9 @@ import { expect, it, vi } from 'vitest';
 import type { NoAnswerError } from '../graph/no-answer.js';
 import { ANSWER_TIMEOUT_MS, QUESTIONS_PER_ROBOT_MAX } from './open-questions.js';
 import { QUESTIONS_MAX, SessionRegistry } from './registry.js';
-import { RobotSession, type SessionConnection } from './session.js';
-import { hello, NO_LINKS } from './test-peer.js';
+import { RobotSession } from './session.js';
+import type { SessionConnection } from './session-ports.js';
+import { hello, NO_COMPOSE, NO_LINKS } from './test-peer.js';
 
 const GRAPH = { about: 'graph' } as const;
 
@@ -46,6 +47,7 @@ async function connect(registry: SessionRegistry, key: number, linkVersion = 2) 
     },
     streams: { reported: () => {} },
     links: NO_LINKS,
+    compose: NO_COMPOSE,
     admit: (admitted) => void registry.take(admitted),
     gone: (ended) => void registry.release(ended),
     log: pino({ level: 'silent' }),

@@ -3,8 +3,9 @@ import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type DeliverableCommand, RobotSession, type SessionConnection, type SessionPorts } from './session.js';
-import { hello, INBOX, NO_LINKS, SPOOL } from './test-peer.js';
+import { RobotSession, type SessionOptions } from './session.js';
+import type { DeliverableCommand, SessionConnection } from './session-ports.js';
+import { hello, INBOX, NO_COMPOSE, NO_LINKS, SPOOL } from './test-peer.js';
 
 const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: uuidv7(), createdAtMs: 0 };
 
@@ -49,7 +50,7 @@ describe('a session', () => {
     heard = [];
     waiting = [];
     disk = { isBusy: false };
-    const ports: SessionPorts = {
+    const ports: SessionOptions = {
       robots: { sessionStarted: async () => {} },
       desired: {
         forRobot: async () => ({
@@ -87,6 +88,7 @@ describe('a session', () => {
         clockMeasured: (_robot, { offset_ms }) => void heard.push(`clock ${offset_ms}`),
         reported: (_robot, { spool }, offsetMs) => void heard.push(`spool ${spool.rows} at ${offsetMs}`),
       },
+      compose: NO_COMPOSE,
       admit: () => {},
       gone: () => {},
       log: pino({ level: 'silent' }),

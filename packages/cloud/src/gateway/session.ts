@@ -1,13 +1,10 @@
 import type { SessionEnding } from '@drover/shared/api/link';
 import type { Batch } from '@drover/shared/link/batch';
 import type { ClockOffset, ClockRequest } from '@drover/shared/link/clock';
-import type { Command, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
-import type { Desired } from '@drover/shared/link/desired';
+import type { CommandOutcome, CommandTaken } from '@drover/shared/link/command';
 import type { Hello } from '@drover/shared/link/hello';
-import type { LinkStatus } from '@drover/shared/link/link-status';
 import { CloseCode, HELLO_TIMEOUT_MS, LINK_VERSION, LINK_VERSION_OLDEST } from '@drover/shared/link/protocol';
 import type { Answer, Question } from '@drover/shared/link/query';
-import type { StreamStatus } from '@drover/shared/link/stream-status';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
@@ -17,70 +14,17 @@ import { bytesOf } from '../data/writer.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import { type RobotRef, uidOf } from '../robots/robots.js';
 import { Coalesced } from './coalesced.js';
-import type { Connection } from './connection.js';
 import { endingOf } from './failure.js';
 import { Intake } from './intake.js';
 import { NewestFeedback } from './newest-feedback.js';
 import { OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
+import type { SessionConnection, SessionPorts } from './session-ports.js';
 
-/** A command as the store has it, ready for the wire but for the life that is left. */
-export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
-
-/** What a session needs of its connection. */
-export type SessionConnection = Pick<
-  Connection,
-  'send' | 'close' | 'terminate' | 'tick' | 'pause' | 'resume' | 'isOpen' | 'unsentBytes'
->;
-
-/** What a robot tells of its streams; the drops are those of that spool. */
-export type ToldOfStreams = Pick<StreamStatus, 'streams'> & { readonly spool_id: string };
-
-/** What a session needs of the rest of the cloud. */
-export interface SessionPorts {
-  robots: { sessionStarted(robotKey: number, agentVersion: string): Promise<void> };
-  desired: { forRobot(robotKey: number): Promise<Desired> };
-  data: {
-    /** `opens`: the first of its lane in a session whose hello did not say what the spool holds. */
-    write(robot: RobotRef, batch: Batch, receivedMs: number, opens: boolean): Promise<number>;
-    /** So much waits for the disk that nobody should send more for now. */
-    readonly isBusy: boolean;
-    /** How far the lanes of the spool are stored, and go on. */
-    resume(robot: RobotRef, spool: Hello['spool'], nowMs: number): Promise<{ live: number; backfill: number }>;
-  };
-  commands: {
-    /** Ends what an inbox that is gone, or is an old copy, can no longer answer for; `stale`: it may get no commands. */
-    inboxSeen(robot: RobotRef, inbox: Hello['inbox']): Promise<'current' | 'stale'>;
-    /**
-     * Waiting commands of the robot, now bound to this inbox, without those already `written`, and goals that should be
-     * cancelled; in POST order. `more`: there are more commands than are read at once.
-     */
-    deliverable(
-      robot: RobotRef,
-      inbox: InboxRef,
-      written: ReadonlySet<string>,
-    ): Promise<{ commands: DeliverableCommand[]; cancels: string[]; more: boolean }>;
-    taken(robot: RobotRef, inbox: InboxRef, taken: CommandTaken): Promise<void>;
-    /** The newest feedback of goals, by uuid. */
-    feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void>;
-    ended(robot: RobotRef, inbox: InboxRef | undefined, outcome: CommandOutcome, finishedMs: number): Promise<void>;
-  };
-  streams: {
-    /** What the robot tells of its streams; the newest of each counts. Never throws. */
-    reported(robot: RobotRef, told: ToldOfStreams, clockOffsetMs: number, receivedMs: number): void;
-  };
-  /** How the robot is connected. None of them throws. */
-  links: {
-    opened(robot: RobotRef, linkVersion: number, atMs: number): void;
-    clockMeasured(robot: RobotRef, clock: ClockOffset, atMs: number): void;
-    reported(robot: RobotRef, status: LinkStatus, clockOffsetMs: number, atMs: number): void;
-  };
+export interface SessionOptions extends SessionPorts {
   /** Called once the robot has said hello, before anything is sent to it: ends an older session of the same robot. */
   admit: (session: RobotSession) => void;
   /** Called once, when the connection has ended. */
   gone: (session: RobotSession, ending: SessionEnding) => void;
-  log: Logger;
-  now: () => number;
-  helloTimeoutMs?: number;
 }
 
 /**
@@ -104,7 +48,7 @@ const BATCHES_IN_FLIGHT_MAX = 64;
  */
 export class RobotSession {
   readonly robot: RobotRef;
-  readonly #ports: SessionPorts;
+  readonly #ports: SessionOptions;
   readonly #connection: SessionConnection;
   readonly #log: Logger;
   readonly #helloTimer: NodeJS.Timeout;
@@ -130,7 +74,7 @@ export class RobotSession {
   /** Robot's clock + offset = ours: what hello lets us guess, until the robot has measured it. */
   #clockOffsetMs = 0;
 
-  constructor(robot: RobotRef, connection: SessionConnection, ports: SessionPorts) {
+  constructor(robot: RobotRef, connection: SessionConnection, ports: SessionOptions) {
     this.robot = robot;
     this.#connection = connection;
     this.#questions = new OpenQuestions({ send: (query) => connection.send(query), newId: uuidv7 });
@@ -239,6 +183,7 @@ export class RobotSession {
         this.#ports.links.reported(this.robot, message, this.#clockOffsetMs, this.#ports.now());
         break;
       case 'compose_status':
+        this.#ports.compose.reported(this.robot, message, this.#clockOffsetMs, this.#ports.now());
         break;
       case 'answer':
         if (!this.#questions.answered(message)) this.#log.debug('an answer that nobody waits for (any more)');

@@ -64,3 +64,6 @@ export function hello(inbox: { id?: string; last_seq?: number } = {}): UpMessage
 
 /** Takes what a session tells of its link, and keeps nothing. */
 export const NO_LINKS = { opened: () => {}, ended: () => {}, clockMeasured: () => {}, reported: () => {} };
+
+/** Takes what a session tells of its compose file, and keeps nothing. */
+export const NO_COMPOSE = { reported: () => {} };

@@ -112,6 +112,7 @@ export class Robots {
         .where('key', '=', ref.key)
         .execute();
       await tx.deleteFrom('robot_compose').where('robot_key', '=', ref.key).execute();
+      await tx.deleteFrom('compose_status').where('robot_key', '=', ref.key).execute();
       return ref.key;
     });
     this.#bus.publish('robot_revoked', { robotKey: key });

@@ -110,6 +110,7 @@ export async function startTestCloud(
       });
       await services.writer.stop();
       await services.streamReports.stop();
+      await services.composeReports.stop();
       await services.links.stop();
       await services.deletion.stop();
       await store.close();

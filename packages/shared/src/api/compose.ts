@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, jsonObject, resourceId, timestamp } from './fields.js';
+import { booleanParameter, displayName, jsonObject, resourceId, timestamp } from './fields.js';
 
 const composeContent = jsonObject.meta({ type: 'object', example: { services: { web: { image: 'nginx' } } } });
 
@@ -48,5 +48,22 @@ export const robotComposeFile = z
   .meta({ id: 'RobotComposeFile' });
 export type RobotComposeFile = z.infer<typeof robotComposeFile>;
 
-export const assignComposeFileBody = z.strictObject({ id: z.string() }).meta({ id: 'AssignComposeFile' });
+export const assignComposeFileBody = z
+  .strictObject({
+    id: z.string(),
+    version: z
+      .int()
+      .positive()
+      .optional()
+      .meta({ description: 'an earlier version of the file, to go back to; the newest where it is left out' }),
+    override_lock: z
+      .boolean()
+      .optional()
+      .meta({ description: 'true: also while the robot’s own programs hold the update lock' }),
+  })
+  .meta({ id: 'AssignComposeFile' });
 export type AssignComposeFileBody = z.infer<typeof assignComposeFileBody>;
+
+export const removeComposeFileQuery = z.object({
+  volumes: booleanParameter.meta({ description: 'true: the named volumes go too, and what is in them' }),
+});

@@ -20,6 +20,9 @@ export const LINK_VERSION = 4;
 /** The oldest agent still served: the first version, since none has been retired yet. */
 export const LINK_VERSION_OLDEST = 1;
 
+/** The first version that knows compose_status, assignments' ids and the questions about compose, on either side. */
+export const COMPOSE_SINCE_VERSION = 4;
+
 /** The oldest cloud that today's agent speaks with, by the version that its hello then says: the first to know stream_status. */
 export const LINK_VERSION_OLDEST_CLOUD = 2;
 
