@@ -7,10 +7,12 @@ import { COMMAND_PURGES } from './commands/purge.js';
 import { commandEndpoints } from './commands/routes.js';
 import { composeChecker } from './compose/content.js';
 import { ComposeFiles } from './compose/files.js';
+import { ComposeInquiries } from './compose/inquiries.js';
 import { COMPOSE_PURGES } from './compose/purge.js';
 import { ComposeReports } from './compose/reports.js';
 import { RobotCompose } from './compose/robot-compose.js';
-import { composeFileEndpoints, robotComposeEndpoints } from './compose/routes.js';
+import { robotComposeEndpoints } from './compose/robot-routes.js';
+import { composeFileEndpoints } from './compose/routes.js';
 import { Points } from './data/points.js';
 import { DATA_PURGES } from './data/purge.js';
 import { dataEndpoints } from './data/routes.js';
@@ -62,6 +64,7 @@ export function createServices(options: ServiceOptions) {
     log,
   });
   const composeFiles = new ComposeFiles({ store, check: composeChecker(), now });
+  const robotCompose = new RobotCompose({ store, desired, files: composeFiles, now });
   const robots = new Robots({ store, bus, now, onDeleted: () => deletion.wake() });
   const commands = new Commands({ store, bus, inboxes: options.inboxes, log, now });
   const dryRun = new DryRun({ robots, questions: options.questions });
@@ -81,7 +84,8 @@ export function createServices(options: ServiceOptions) {
     logs: new Logs({ store, desired }),
     composeFiles,
     composeReports: new ComposeReports({ store, log }),
-    robotCompose: new RobotCompose({ store, desired, files: composeFiles, now }),
+    robotCompose,
+    composeInquiries: new ComposeInquiries({ questions: options.questions, files: composeFiles, robotCompose }),
     points: new Points({ db: store.db }),
     writer: new DataWriter({
       store,
@@ -109,7 +113,10 @@ export function endpointsOf(services: Services): Endpoint[] {
     ...logEndpoints(robots, services.logs),
     ...dataEndpoints(robots, services.points),
     ...composeFileEndpoints(services.composeFiles),
-    ...robotComposeEndpoints(robots, services.robotCompose, services.composeReports),
+    ...robotComposeEndpoints({
+      ...{ robots, compose: services.robotCompose },
+      ...{ reports: services.composeReports, inquiries: services.composeInquiries },
+    }),
     ...streamEndpoints(robots, services.streams, services.streamReports),
   ];
 }

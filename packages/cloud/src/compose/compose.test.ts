@@ -90,6 +90,32 @@ describe('compose files', () => {
     expect((await cloud.get('/robots/rover-1/compose-file')).body).toEqual({ ...onRobot, content: newer });
   });
 
+  it('keeps its versions, and puts an earlier one on a robot again where it is asked to', async () => {
+    const newer = { services: { web: { image: 'nginx:2' } } };
+    await store('stack-1', web, 'First');
+    cloud.clock.nowMs += 1000;
+    await cloud.patch('/compose-files/stack-1', { content: newer, name: 'Second' });
+    const [one, two] = [
+      { version: 1, name: 'First', created_at: '2026-11-21T12:00:00.000Z' },
+      { version: 2, name: 'Second', created_at: '2026-11-21T12:00:01.000Z' },
+    ];
+    expect((await cloud.get('/compose-files/stack-1/versions')).body).toEqual([one, two]);
+    const first = { id: 'stack-1', ...one, content: web };
+    expect((await cloud.get('/compose-files/stack-1/versions/1')).body).toEqual(first);
+    await cloud.post('/robots/rover-1/compose-file', { id: 'stack-1' });
+    await cloud.post('/robots/rover-1/compose-file', { id: 'stack-1', version: 1 });
+    expect((await cloud.get('/robots/rover-1/compose-file')).body).toMatchObject({ name: 'First', content: web });
+    for (const version of ['0', '01', 'x', '1.0']) {
+      expect((await cloud.get(`/compose-files/stack-1/versions/${version}`)).status).toBe(400);
+    }
+    const missing = [
+      await cloud.get('/compose-files/stack-1/versions/3'),
+      await cloud.get('/compose-files/nothing/versions'),
+      await cloud.post('/robots/rover-1/compose-file', { id: 'stack-1', version: 3 }),
+    ];
+    for (const answer of missing) expect(answer.body.error_code).toBe('compose_file_not_found');
+  });
+
   it('checks a changed content as a new one', async () => {
     await store('stack-1');
     expect((await cloud.patch('/compose-files/stack-1', { content: {} })).status).toBe(400);

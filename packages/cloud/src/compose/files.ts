@@ -1,10 +1,16 @@
 /** The rules of compose files: checked when stored, versioned when changed, kept while a robot uses them. */
-import type { ComposeFile, CreateComposeFileBody, UpdateComposeFileBody } from '@drover/shared/api/compose';
+import type {
+  ComposeFile,
+  ComposeFileAtVersion,
+  ComposeFileVersion,
+  CreateComposeFileBody,
+  UpdateComposeFileBody,
+} from '@drover/shared/api/compose';
 import { ApiError } from '@drover/shared/api/errors';
 import { isUniqueViolation } from '../db/errors.js';
 import type { Db, Store } from '../db/store.js';
 import type { CheckCompose } from './content.js';
-import { composeFilesOfTenant, composeVersionOf, robotsUsing } from './store.js';
+import { composeFilesOfTenant, composeVersionOf, composeVersionsOf, robotsUsing } from './store.js';
 
 export class ComposeFiles {
   readonly #store: Store;
@@ -32,6 +38,26 @@ export class ComposeFiles {
     const row = await composeFilesOfTenant(db, tenantKey).where('compose_files.id', '=', id).executeTakeFirst();
     if (!row) throw new ApiError('compose_file_not_found', `there is no compose file with the id ${id.slice(0, 64)}`);
     return row;
+  }
+
+  /** All versions of a file, oldest first. @throws ApiError compose_file_not_found */
+  async versions(tenantKey: number, id: string): Promise<ComposeFileVersion[]> {
+    const file = await this.row(tenantKey, id);
+    const rows = await composeVersionsOf(this.#store.db, file.key).execute();
+    return rows.map(({ version, name, created_at_ms: atMs }) => ({ version, name, created_at: timestampOf(atMs) }));
+  }
+
+  /** A version of a file, the newest where it is left out. @throws ApiError compose_file_not_found */
+  async atVersion(tenantKey: number, id: string, version?: number): Promise<ComposeFileAtVersion> {
+    const file = await this.row(tenantKey, id);
+    const row = await this.version(file, version ?? file.version);
+    const content = JSON.parse(row.content) as Record<string, unknown>;
+    return { id, version: row.version, name: row.name, content, created_at: timestampOf(row.created_at_ms) };
+  }
+
+  /** @throws ApiError invalid_request where a document is no compose file */
+  check(content: Record<string, unknown>): void {
+    this.#check(content);
   }
 
   /** @throws ApiError compose_file_not_found */
@@ -99,8 +125,12 @@ function shown(row: ComposeRow): ComposeFile {
     id: row.id,
     name: row.name,
     content: JSON.parse(row.content) as Record<string, unknown>,
-    created_at: new Date(row.created_at_ms).toISOString(),
+    created_at: timestampOf(row.created_at_ms),
   };
+}
+
+function timestampOf(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 async function insertVersion(

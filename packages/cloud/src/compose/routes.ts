@@ -1,20 +1,16 @@
 import {
-  assignComposeFileBody,
   composeFile,
+  composeFileAtVersion,
+  composeFileVersion,
   createComposeFileBody,
   createdComposeFile,
-  removeComposeFileQuery,
-  robotComposeFile,
   updateComposeFileBody,
 } from '@drover/shared/api/compose';
-import { robotComposeDetail, robotComposeService } from '@drover/shared/api/compose-detail';
+import { ApiError } from '@drover/shared/api/errors';
 import { confirmation } from '@drover/shared/api/fields';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../http/endpoint.js';
-import type { Robots } from '../robots/robots.js';
 import type { ComposeFiles } from './files.js';
-import type { ComposeReports } from './reports.js';
-import type { RobotCompose } from './robot-compose.js';
 
 const tag = 'Compose files';
 
@@ -88,88 +84,36 @@ export function composeFileEndpoints(files: ComposeFiles): Endpoint[] {
         return { status: 204 };
       },
     }),
+    endpoint({
+      method: 'get',
+      path: '/compose-files/{id}/versions',
+      operationId: 'listComposeFileVersions',
+      tag,
+      summary: 'All versions of a compose file, oldest first',
+      scope: 'compose-files:read',
+      answers: { 200: { description: 'The versions, without their contents', schema: z.array(composeFileVersion) } },
+      errors: ['compose_file_not_found'],
+      handle: async ({ caller, params }) => ({ status: 200, body: await files.versions(caller.tenantKey, params.id) }),
+    }),
+    endpoint({
+      method: 'get',
+      path: '/compose-files/{id}/versions/{version}',
+      operationId: 'getComposeFileVersion',
+      tag,
+      summary: 'One version of a compose file',
+      scope: 'compose-files:read',
+      answers: { 200: { description: 'The version', schema: composeFileAtVersion } },
+      errors: ['compose_file_not_found'],
+      handle: async ({ caller, params }) => {
+        const version = versionOf(params.version);
+        return { status: 200, body: await files.atVersion(caller.tenantKey, params.id, version) };
+      },
+    }),
   ];
 }
 
-export function robotComposeEndpoints(robots: Robots, compose: RobotCompose, reports: ComposeReports): Endpoint[] {
-  return [
-    endpoint({
-      method: 'get',
-      path: '/robots/{id}/compose-file',
-      operationId: 'getRobotComposeFile',
-      tag,
-      summary: 'The compose file on a robot',
-      scope: 'compose-files:read',
-      answers: { 200: { description: 'The compose file and its state', schema: robotComposeFile } },
-      errors: ['robot_not_found', 'compose_file_not_assigned'],
-      handle: async ({ caller, params }) => {
-        const robot = await robots.find(caller.tenantKey, params.id);
-        return { status: 200, body: await compose.get(robot) };
-      },
-    }),
-    endpoint({
-      method: 'post',
-      path: '/robots/{id}/compose-file',
-      operationId: 'assignComposeFile',
-      tag,
-      summary: 'Put a compose file on a robot',
-      scope: 'compose-files:write',
-      body: assignComposeFileBody,
-      answers: { 202: { description: 'Assigned; the robot brings it up', schema: confirmation } },
-      errors: ['robot_not_found', 'compose_file_not_found'],
-      handle: async ({ caller, params, body }) => {
-        const robot = await robots.find(caller.tenantKey, params.id);
-        const version = await compose.assign(robot, body);
-        const message = `version ${version} of compose file ${body.id} was put on robot ${robot.id}`;
-        return { status: 202, body: { message } };
-      },
-    }),
-    endpoint({
-      method: 'delete',
-      path: '/robots/{id}/compose-file',
-      operationId: 'removeRobotComposeFile',
-      tag,
-      summary: 'Take the compose file off a robot',
-      description: 'Named volumes stay unless volumes=true.',
-      scope: 'compose-files:write',
-      query: removeComposeFileQuery,
-      answers: { 202: { description: 'The robot takes it down', schema: confirmation } },
-      errors: ['robot_not_found', 'compose_file_not_assigned'],
-      handle: async ({ caller, params, query }) => {
-        const robot = await robots.find(caller.tenantKey, params.id);
-        await compose.remove(robot, query);
-        return { status: 202, body: { message: `the compose file is being taken off robot ${robot.id}` } };
-      },
-    }),
-    endpoint({
-      method: 'get',
-      path: '/robots/{id}/compose-file/detail',
-      operationId: 'getRobotComposeDetail',
-      tag,
-      summary: 'How a robot’s deployment stands: phase, images, what runs, what failed and why',
-      description: 'As the robot told last; of an offline robot too.',
-      scope: 'compose-files:read',
-      answers: { 200: { description: 'The deployment', schema: robotComposeDetail } },
-      errors: ['robot_not_found', 'compose_file_not_assigned'],
-      handle: async ({ caller, params }) => {
-        const robot = await robots.find(caller.tenantKey, params.id);
-        return { status: 200, body: await reports.detail(robot) };
-      },
-    }),
-    endpoint({
-      method: 'get',
-      path: '/robots/{id}/compose-file/services',
-      operationId: 'listRobotComposeServices',
-      tag,
-      summary: 'The containers of a robot’s compose file, each with its state and health',
-      description: 'As the robot told last; of an offline robot too.',
-      scope: 'compose-files:read',
-      answers: { 200: { description: 'The containers', schema: z.array(robotComposeService) } },
-      errors: ['robot_not_found', 'compose_file_not_assigned'],
-      handle: async ({ caller, params }) => {
-        const robot = await robots.find(caller.tenantKey, params.id);
-        return { status: 200, body: await reports.services(robot) };
-      },
-    }),
-  ];
+/** @throws ApiError invalid_request */
+function versionOf(text: string): number {
+  if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
+  throw new ApiError('invalid_request', 'a version is a whole number from 1');
 }

@@ -62,6 +62,15 @@ export function composeVersionOf(db: Db, composeFileKey: number, version: number
     .where('version', '=', version);
 }
 
+/** The versions of a compose file without their contents, oldest first. */
+export function composeVersionsOf(db: Db, composeFileKey: number) {
+  return db
+    .selectFrom('compose_versions')
+    .select(['version', 'name', 'created_at_ms'])
+    .where('compose_file_key', '=', composeFileKey)
+    .orderBy('version');
+}
+
 /** What a robot told last of its compose file, and what is known of its link. */
 export function composeStatusOf(db: Db, robotKey: number) {
   return db

@@ -3,7 +3,13 @@ import type { Batch } from '@drover/shared/link/batch';
 import type { ClockOffset, ClockRequest } from '@drover/shared/link/clock';
 import type { CommandOutcome, CommandTaken } from '@drover/shared/link/command';
 import type { Hello } from '@drover/shared/link/hello';
-import { CloseCode, HELLO_TIMEOUT_MS, LINK_VERSION, LINK_VERSION_OLDEST } from '@drover/shared/link/protocol';
+import {
+  CloseCode,
+  COMPOSE_SINCE_VERSION,
+  HELLO_TIMEOUT_MS,
+  LINK_VERSION,
+  LINK_VERSION_OLDEST,
+} from '@drover/shared/link/protocol';
 import type { Answer, Question } from '@drover/shared/link/query';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
@@ -17,7 +23,7 @@ import { Coalesced } from './coalesced.js';
 import { endingOf } from './failure.js';
 import { Intake } from './intake.js';
 import { NewestFeedback } from './newest-feedback.js';
-import { OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
+import { isAboutCompose, OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
 import type { SessionConnection, SessionPorts } from './session-ports.js';
 
 export interface SessionOptions extends SessionPorts {
@@ -129,6 +135,9 @@ export class RobotSession {
     if (this.#state !== 'open' || this.#hasEnded()) throw new NoAnswerError('offline', 'it is offline');
     if (this.#linkVersion < QUESTIONS_SINCE_VERSION) {
       throw new NoAnswerError('too_old', 'its agent is too old to be asked; it takes an update');
+    }
+    if (isAboutCompose(question) && this.#linkVersion < COMPOSE_SINCE_VERSION) {
+      throw new NoAnswerError('too_old', 'its agent is too old to be asked about compose; update the agent');
     }
     return await this.#questions.ask(question);
   }

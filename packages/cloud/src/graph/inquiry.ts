@@ -11,12 +11,14 @@ export interface RobotQuestions {
   ask(robotKey: number, question: Question): Promise<Answer>;
 }
 
+const UNKNOWN: ReadonlySet<string> = new Set([ANSWER_ERROR.unknownType, ANSWER_ERROR.unknownService]);
+
 /** A client told that too many questions wait should not ask again at once. */
 const BUSY_RETRY_S = 1;
 
 /**
  * What the robot answers, checked against the form of its answer.
- * @throws ApiError unavailable where there is no answer, rate_limited where too many wait, not_found for an unknown type
+ * @throws ApiError unavailable where there is no answer, rate_limited where too many wait, not_found for an unknown type or service
  */
 export async function inquire<T>(
   questions: RobotQuestions,
@@ -25,7 +27,7 @@ export async function inquire<T>(
   form: z.ZodType<T>,
 ): Promise<T> {
   const { result, error } = await asked(questions, robot, question);
-  if (error?.code === ANSWER_ERROR.unknownType) throw new ApiError('not_found', `robot ${robot.id}: ${error.message}`);
+  if (error && UNKNOWN.has(error.code)) throw new ApiError('not_found', `robot ${robot.id}: ${error.message}`);
   if (error?.code === ANSWER_ERROR.busy) throw busy(robot, error.message);
   if (error) throw new ApiError('unavailable', `robot ${robot.id} could not answer: ${error.message}`);
   const checked = form.safeParse(result);

@@ -59,6 +59,8 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   pkg: 'the type’s package (`geometry_msgs`)',
   kind: '`msg`, `srv` or `action`',
   name: 'the type’s own name (`Twist`)',
+  version: 'the version’s number, from 1',
+  service: 'the service’s name in the compose file',
 };
 
 function parameter(name: string): z.ZodString {

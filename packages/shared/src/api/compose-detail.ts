@@ -4,7 +4,9 @@ import { timestamp } from './fields.js';
 
 /** What a robot tells of its deployment beyond its state. */
 
-const version = z.strictObject({ id: z.string(), version: z.int().positive() }).meta({ id: 'ComposeVersion' });
+export const composeVersion = z
+  .strictObject({ id: z.string(), version: z.int().positive() })
+  .meta({ id: 'ComposeVersion' });
 
 export const robotComposeDetail = z
   .strictObject({
@@ -27,8 +29,8 @@ export const robotComposeDetail = z
           'what the robot does about it now. held: its own programs hold the update lock; watching: all is started and must ' +
           'become healthy; null: it has told nothing of this assignment yet',
       }),
-    running: version.nullable().meta({ description: 'what runs, whatever is assigned; null = nothing' }),
-    failed: version
+    running: composeVersion.nullable().meta({ description: 'what runs, whatever is assigned; null = nothing' }),
+    failed: composeVersion
       .extend({ error_code: robotComposeErrorCode, message: z.string(), at: timestamp })
       .nullable()
       .meta({ id: 'ComposeFailure', description: 'the version that failed last under this assignment' }),

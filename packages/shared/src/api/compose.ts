@@ -8,6 +8,24 @@ export const composeFile = z
   .meta({ id: 'ComposeFile' });
 export type ComposeFile = z.infer<typeof composeFile>;
 
+/** A version of a compose file, as a list has it: without its content. */
+export const composeFileVersion = z
+  .strictObject({ version: z.int().positive(), name: z.string(), created_at: timestamp })
+  .meta({ id: 'ComposeFileVersion' });
+export type ComposeFileVersion = z.infer<typeof composeFileVersion>;
+
+/** A version of a compose file; `created_at` is when the version was made. */
+export const composeFileAtVersion = z
+  .strictObject({
+    id: z.string(),
+    version: z.int().positive(),
+    name: z.string(),
+    content: composeContent,
+    created_at: timestamp,
+  })
+  .meta({ id: 'ComposeFileAtVersion' });
+export type ComposeFileAtVersion = z.infer<typeof composeFileAtVersion>;
+
 export const createComposeFileBody = z
   .strictObject({ id: resourceId, name: displayName.optional(), content: composeContent })
   .meta({ id: 'CreateComposeFile' });

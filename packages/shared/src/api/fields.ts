@@ -35,7 +35,7 @@ export type Confirmation = z.infer<typeof confirmation>;
 export const LIMIT_MAX = 1000;
 
 /** A whole number in a query: digits only, never clamped. */
-function integerParameter(min: number, max: number, fallback: number) {
+export function integerParameter(min: number, max: number, fallback: number) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
