@@ -3,7 +3,7 @@ import type { Desired } from '@drover/shared/link/desired';
 import type { Logger } from 'pino';
 import { CloudClient } from './cloud-client.js';
 import { CommandRunner } from './commands/runner.js';
-import { ComposeAssignment } from './compose/assignment.js';
+import { openCompose } from './compose/open.js';
 import { type Config, readToken } from './config.js';
 import { DesiredState } from './desired/desired-state.js';
 import { openDataDir } from './disk/data-dir.js';
@@ -73,20 +73,20 @@ export async function startAgent(
     monotonicNow,
   });
   const linkReporter = new LinkReporter({ spool, clock, monotonicNow });
-  const compose = new ComposeAssignment(log);
-  const apply = (wanted: Desired) => {
+  const compose = openCompose(config, { newId: randomUUID, monotonicNow, wallNow, log });
+  const apply = (wanted: Desired, robotId: string) => {
     spool.setMaxAges(maxAges(wanted));
     quarantine.keepSubscriptions(wantedSubscriptions(wanted, batteryTopic, graph.names));
     streams.apply(wanted.streams.filter((stream) => !isLogStream(stream)));
     logs.apply(wanted.logs, wanted.streams.find(isLogStream) ?? null);
     vitals.apply(wanted.vitals);
-    compose.apply(wanted.compose);
+    compose.apply(wanted, robotId);
     reporter.streamsSet();
   };
   const desired = new DesiredState({ dataDir, apply, log });
   const inspector = new Inspector({ graph, policy, guard: quarantine, log });
   const client = new CloudClient({
-    ...{ graph, inbox, spool, uploader, commands, desired, inspector, reporter, linkReporter },
+    ...{ graph, inbox, spool, uploader, commands, desired, inspector, reporter, linkReporter, compose },
     ...{ wallNow, log },
   });
   const token = () => readToken(config.token);
@@ -106,7 +106,7 @@ export async function startAgent(
     stop: async () => {
       reporter.stop();
       linkReporter.stop();
-      await Promise.all([vitals.stop(), logs.stop(), streams.stop()]);
+      await Promise.all([vitals.stop(), logs.stop(), streams.stop(), compose.stop()]);
       await commands.stop();
       await link.stop();
       uploader.stop();

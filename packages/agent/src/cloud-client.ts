@@ -4,6 +4,7 @@ import type { Welcome } from '@drover/shared/link/welcome';
 import { RELEASE_DATE } from '@drover/shared/release';
 import type { Logger } from 'pino';
 import type { CommandRunner } from './commands/runner.js';
+import type { Compose } from './compose/compose.js';
 import type { DesiredState } from './desired/desired-state.js';
 import type { RobotIdentity } from './disk/robot-identity.js';
 import type { Inspector } from './inspect/inspector.js';
@@ -25,6 +26,7 @@ export interface CloudClientParts {
   readonly inspector: Inspector;
   readonly reporter: StreamReporter;
   readonly linkReporter: LinkReporter;
+  readonly compose: Pick<Compose, 'opened' | 'closed'>;
   readonly wallNow: () => number;
   readonly log: Logger;
 }
@@ -53,7 +55,7 @@ export class CloudClient implements LinkClient {
   }
 
   opened(uplink: Uplink, welcome: Welcome): string | null {
-    const { inbox, spool, uploader, commands, desired, reporter, linkReporter } = this.#parts;
+    const { inbox, spool, uploader, commands, desired, reporter, linkReporter, compose } = this.#parts;
     this.#uplink = uplink;
     // Both before anything is sent: nothing of another robot's may reach this one's account.
     const robot: RobotIdentity = { id: welcome.robot_id, uid: welcome.robot_uid ?? null };
@@ -69,6 +71,7 @@ export class CloudClient implements LinkClient {
     commands.opened(uplink);
     reporter.opened(uplink);
     linkReporter.opened(uplink, welcome);
+    compose.opened(uplink, welcome);
     if (spoolClaim === 'ours') uploader.open(uplink, welcome.acked);
     return null;
   }
@@ -100,12 +103,13 @@ export class CloudClient implements LinkClient {
   }
 
   closed(): void {
-    const { uploader, commands, desired, reporter, linkReporter } = this.#parts;
+    const { uploader, commands, desired, reporter, linkReporter, compose } = this.#parts;
     this.#uplink = null;
     uploader.close();
     commands.closed();
     reporter.closed();
     linkReporter.closed();
+    compose.closed();
     desired.closed();
   }
 

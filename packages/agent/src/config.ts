@@ -5,6 +5,7 @@ import { LINK_PATH } from '@drover/shared/link/protocol';
 import { nearestName } from '@drover/shared/ros/describe-value';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
+import { type DockerEnv, dockerEnv } from './compose/docker-env.js';
 import { NO_RULES, type PolicyRules } from './policy/policy.js';
 import { readPolicy } from './policy/policy-file.js';
 import type { RemapRule } from './ros/name-resolution.js';
@@ -27,8 +28,18 @@ export interface Config {
   readonly spoolBytesMax: number;
   readonly spoolMemoryBytesMax: number;
   readonly logLevel: SettingValues['logLevel'];
+  readonly compose: ComposeConfig;
   /** What the cloud may do to this robot. Only in the file: it is the robot's, not a setting of one start. */
   readonly policy: PolicyRules;
+}
+
+export interface ComposeConfig {
+  readonly project: string;
+  readonly healthTimeoutS: number;
+  /** Absolute; null: in the data directory. */
+  readonly lockFile: string | null;
+  /** What of the environment docker and deployments may see. */
+  readonly env: DockerEnv;
 }
 
 /** The token, or the file that holds it (read at every connect, so that a rotated token needs no restart). */
@@ -89,6 +100,9 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
   const spoolMaxMb = value('spoolMaxMb');
   const spoolMemoryMb = value('spoolMemoryMb');
   const logLevel = value('logLevel');
+  const project = value('composeProject');
+  const healthTimeoutS = value('composeHealthTimeoutS');
+  const lockFile = value('composeLockFile');
   if (
     problems.length > 0 ||
     !address ||
@@ -99,6 +113,8 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
     !spoolMaxMb ||
     !spoolMemoryMb ||
     !logLevel ||
+    !project ||
+    !healthTimeoutS ||
     !rosNamespace
   ) {
     throw new ConfigError(problems);
@@ -106,7 +122,9 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
   const spool = { spoolBytesMax: spoolMaxMb * 1_000_000, spoolMemoryBytesMax: spoolMemoryMb * 1_000_000 };
   const { policy } = file;
   const graph = { ros, rosNamespace, rosRemap };
-  return { ...address, ...graph, token, dataDir: resolve(dataDir), batteryTopic, ...spool, logLevel, policy };
+  const lock = { lockFile: lockFile === undefined ? null : resolve(lockFile) };
+  const compose = { project, healthTimeoutS, ...lock, env: dockerEnv(env) };
+  return { ...address, ...graph, token, dataDir: resolve(dataDir), batteryTopic, ...spool, logLevel, compose, policy };
 }
 
 /** The token to present now. @throws ConfigError where its file can't be read or holds no token. */

@@ -140,6 +140,34 @@ export const SETTINGS = {
     default: '16',
     description: 'Data kept in memory while the disk takes no writes, in MB; past it the oldest is dropped, counted.',
   },
+  composeProject: {
+    env: 'DROVER_COMPOSE_PROJECT',
+    yaml: 'compose_project',
+    schema: z
+      .string()
+      .max(63, 'use at most 63 characters')
+      .regex(/^[a-z0-9][a-z0-9_-]*$/, 'use lower-case letters, digits, - and _, a letter or digit first'),
+    default: 'drover',
+    description:
+      'Name of the compose project of what is deployed here. Agents that share a Docker Engine need one each.',
+  },
+  composeHealthTimeoutS: {
+    env: 'DROVER_COMPOSE_HEALTH_TIMEOUT_S',
+    yaml: 'compose_health_timeout_s',
+    schema: wholeNumber(1, 86_400),
+    default: '60',
+    description:
+      'How long a new version of a compose file may take to become healthy before the last good one returns.',
+  },
+  composeLockFile: {
+    env: 'DROVER_COMPOSE_LOCK_FILE',
+    yaml: 'compose_lock_file',
+    schema: z.string(),
+    default: null,
+    description:
+      "A file by whose lock (`flock FILE program`) the robot's programs hold a change of its containers off. " +
+      'Without it: compose/update.lock in the data directory.',
+  },
   logLevel: {
     env: 'DROVER_LOG_LEVEL',
     yaml: 'log_level',

@@ -10,8 +10,8 @@ const storedSchema = z.object({ robot_id: z.string(), desired: desiredSchema });
 
 export interface DesiredStateOptions {
   readonly dataDir: string;
-  /** Makes the capabilities do what the document says; must not throw. */
-  readonly apply: (desired: Desired) => void;
+  /** Makes the capabilities of the robot do what the document says; must not throw. */
+  readonly apply: (desired: Desired, robotId: string) => void;
   readonly log: Logger;
 }
 
@@ -69,7 +69,7 @@ export class DesiredState {
     this.#current = stored.data.desired;
     this.#robotId = stored.data.robot_id;
     this.#log.info({ revision: this.#current.revision }, 'desired state of the last session applies');
-    this.#options.apply(this.#current);
+    this.#options.apply(this.#current, this.#robotId);
   }
 
   opened(uplink: Uplink, robotId: string): void {
@@ -93,7 +93,7 @@ export class DesiredState {
     const isStored = this.#store(document);
     this.#current = document;
     this.#log.info({ revision: document.revision, streams: document.streams.length }, 'desired state applies');
-    this.#options.apply(document);
+    this.#options.apply(document, this.#robotId);
     if (isStored) this.#uplink?.send({ kind: 'applied', revision: document.revision });
   }
 

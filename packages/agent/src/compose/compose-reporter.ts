@@ -1,0 +1,61 @@
+import type { ComposeStatus } from '@drover/shared/link/compose-status';
+import type { Welcome } from '@drover/shared/link/welcome';
+
+/** Clouds that know the message. */
+const COMPOSE_STATUS_SINCE_VERSION = 4;
+/** What changes faster than this is told once, as it stands then. */
+export const COMPOSE_STATUS_MS_MIN = 500;
+
+export interface ComposeUplink {
+  /** With a key, the message takes the place of one that waits under the same key. */
+  send(message: ComposeStatus, key?: string | null): void;
+}
+
+/**
+ * Tells the cloud how the robot stands with its compose file, whole each time: when a session opens, and then when it has changed, every
+ * COMPOSE_STATUS_MS_MIN at most. Nothing is kept: what is lost with its session is told by the next.
+ */
+export class ComposeReporter {
+  readonly #status: () => ComposeStatus | null;
+  #uplink: ComposeUplink | null = null;
+  #told: string | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param status null: there is nothing to tell. */
+  constructor(status: () => ComposeStatus | null) {
+    this.#status = status;
+  }
+
+  opened(uplink: ComposeUplink, welcome: Pick<Welcome, 'link_version'>): void {
+    if (welcome.link_version < COMPOSE_STATUS_SINCE_VERSION) return;
+    this.#uplink = uplink;
+    this.#told = null;
+    this.changed();
+  }
+
+  closed(): void {
+    this.#uplink = null;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Something may have changed. */
+  changed(): void {
+    if (!this.#uplink || this.#timer) return;
+    if (!this.#tell()) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.changed();
+    }, COMPOSE_STATUS_MS_MIN).unref();
+  }
+
+  #tell(): boolean {
+    const status = this.#status();
+    if (status === null) return false;
+    const text = JSON.stringify(status);
+    if (text === this.#told) return false;
+    this.#told = text;
+    this.#uplink?.send(status, 'compose_status');
+    return true;
+  }
+}

@@ -1,0 +1,119 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { ComposeStatus } from '@drover/shared/link/compose-status';
+import { onTestFinished } from 'vitest';
+import { silent, tempDataDir } from '../spool/fixture.js';
+import type { Compose, ComposeOptions } from './compose.js';
+import { dockerEnv } from './docker-env.js';
+import { openCompose } from './open.js';
+
+/** Busybox, loaded into the engine by the tests' set-up. */
+export const BOX = 'drover-test/box:1';
+
+export const env = dockerEnv(process.env);
+
+export function docker(...args: string[]): string {
+  return execFileSync('docker', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+}
+
+/** Tests on the engine fail without one in CI; elsewhere they are skipped. */
+export const hasEngine = process.env.CI === 'true' || canRun('docker', 'image', 'inspect', BOX);
+
+function canRun(program: string, ...args: string[]): boolean {
+  return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+}
+
+/** A service that runs until it is stopped, at once. */
+export function runs(more: Record<string, unknown> = {}): Record<string, unknown> {
+  return { image: BOX, command: ['sleep', '1000000'], init: true, stop_grace_period: '1s', ...more };
+}
+
+/** A deployer of its own project on the real engine, taken down with all it made when the test ends. */
+export class TestCompose {
+  readonly project: string;
+  readonly dataDir: string;
+  readonly #healthTimeoutS: number;
+  #compose: Compose;
+  #wake: () => void = () => {};
+  #last: ComposeStatus | null = null;
+  /** Every state and phase that was told, in order, each once in a row. */
+  readonly told: string[] = [];
+
+  constructor(options: { healthTimeoutS?: number; project?: string; dataDir?: string } = {}) {
+    this.project = options.project ?? `core-${randomUUID().slice(0, 8)}`;
+    this.dataDir = options.dataDir ?? tempDataDir();
+    this.#healthTimeoutS = options.healthTimeoutS ?? 20;
+    this.#compose = this.#open();
+    onTestFinished(async () => {
+      await this.#compose.stop();
+      docker('compose', '-p', this.project, 'down', '--volumes', '--remove-orphans', '-t', '0');
+    });
+  }
+
+  get status(): ComposeStatus | null {
+    return this.#compose.status();
+  }
+
+  #open(): Compose {
+    const compose = { project: this.project, healthTimeoutS: this.#healthTimeoutS, lockFile: null, env };
+    const means: Pick<ComposeOptions, 'newId' | 'monotonicNow' | 'wallNow' | 'log'> = {
+      ...{ newId: randomUUID, monotonicNow: () => performance.now(), wallNow: Date.now, log: silent },
+    };
+    const opened = openCompose({ dataDir: this.dataDir, compose }, means);
+    opened.opened({ send: (status) => this.#received(status) }, { link_version: 4 });
+    return opened;
+  }
+
+  #received(status: ComposeStatus): void {
+    this.#last = status;
+    const word = `${status.state} ${status.phase}`;
+    if (this.told.at(-1) !== word) this.told.push(word);
+    this.#wake();
+  }
+
+  /** Assigns a document. @returns the assignment's id. */
+  assign(services: Record<string, unknown>, more: { version?: number; override?: boolean; top?: object } = {}): string {
+    const assignment = randomUUID();
+    const { version = 1, override = false, top = {} } = more;
+    const content = { services, ...top };
+    const compose = { id: 'app', version, name: 'app', content, assignment, override_lock: override };
+    this.#compose.apply({ compose }, 'robot-1');
+    return assignment;
+  }
+
+  remove(volumes = false): string {
+    const assignment = randomUUID();
+    this.#compose.apply({ compose: null, compose_removal: { assignment, volumes } }, 'robot-1');
+    return assignment;
+  }
+
+  /** The first status told from now on that is so, or the one told last. */
+  async until(is: (status: ComposeStatus) => boolean): Promise<ComposeStatus> {
+    while (this.#last === null || !is(this.#last)) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return this.#last;
+  }
+
+  /** The end of an assignment. */
+  async settled(assignment: string): Promise<ComposeStatus> {
+    const isEnd = ({ state, error_code }: ComposeStatus) =>
+      ['up', 'down', 'error'].includes(state) && error_code !== 'docker_unavailable';
+    return await this.until((status) => status.assignment === assignment && isEnd(status) && status.phase === 'idle');
+  }
+
+  /** Names of the project's containers, running or not, as the engine has them. */
+  containers(): string[] {
+    const names = docker(
+      'ps',
+      '-a',
+      '--filter',
+      `label=com.docker.compose.project=${this.project}`,
+      '--format',
+      '{{.Names}}',
+    );
+    return names === '' ? [] : names.split('\n').sort();
+  }
+}

@@ -1,0 +1,90 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ComposeStatus } from '@drover/shared/link/compose-status';
+import type { Desired } from '@drover/shared/link/desired';
+import type { Welcome } from '@drover/shared/link/welcome';
+import type { Logger } from 'pino';
+import { type CliOptions, ComposeCli } from './cli.js';
+import { ComposeReporter, type ComposeUplink } from './compose-reporter.js';
+import type { Prepare } from './deployable.js';
+import { Deployer } from './deployer.js';
+import type { DockerEnv } from './docker-env.js';
+import { Engine } from './engine.js';
+import { Executor } from './executor.js';
+import { Observer } from './observer.js';
+import { StateFile } from './state-file.js';
+import { statusOf } from './status.js';
+import { UpdateLock } from './update-lock.js';
+
+export interface ComposeOptions {
+  readonly dataDir: string;
+  readonly project: string;
+  readonly healthWindowMs: number;
+  /** Null: in the data directory. */
+  readonly lockFile: string | null;
+  readonly env: DockerEnv;
+  /** Makes what looks at documents, of what it may need. */
+  readonly prepare: (parts: { cli: CliOptions; engine: Engine }) => Prepare;
+  readonly newId: () => string;
+  /** Monotonic milliseconds. */
+  readonly monotonicNow: () => number;
+  readonly wallNow: () => number;
+  readonly log: Logger;
+}
+
+/** Compose deployments: what is assigned is made to run on the robot's Docker Engine, and how it does is told to the cloud. */
+export class Compose {
+  readonly engine: Engine;
+  readonly cli: CliOptions;
+  readonly prepare: Prepare;
+  readonly #state: StateFile;
+  readonly #observer: Observer;
+  readonly #deployer: Deployer;
+  readonly #reporter: ComposeReporter;
+
+  constructor({ dataDir, project, env, prepare, lockFile, ...options }: ComposeOptions) {
+    const { monotonicNow, wallNow, newId, healthWindowMs } = options;
+    const log = options.log.child({ part: 'compose' });
+    const directory = join(dataDir, 'compose');
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    this.cli = { directory, project, env };
+    this.engine = new Engine(env);
+    this.prepare = prepare({ cli: this.cli, engine: this.engine });
+    const cli = new ComposeCli(this.cli);
+    this.#state = new StateFile({ directory, newId, log });
+    this.#observer = new Observer({ engine: this.engine, project, log });
+    const onMissing = () => log.warn('there is no flock program (util-linux): nobody can hold an update off');
+    const lock = new UpdateLock({ path: lockFile ?? join(directory, 'update.lock'), onMissing });
+    const parts = { cli, engine: this.engine, observer: this.#observer };
+    const executor = new Executor({ ...parts, env, lock, healthWindowMs, monotonicNow });
+    const state = this.#state;
+    this.#deployer = new Deployer({ ...parts, state, executor, prepare: this.prepare, directory, wallNow, log });
+    this.#reporter = new ComposeReporter(() => this.status());
+    this.#deployer.onChange(() => this.#reporter.changed());
+    this.#observer.onChange(() => this.#reporter.changed());
+  }
+
+  /** Null before anything was ever assigned. */
+  status(): ComposeStatus | null {
+    return statusOf(this.#state.state, this.#deployer.activity, this.#observer.containers);
+  }
+
+  /** What the desired state says; at the agent's start, too. */
+  apply(wanted: Pick<Desired, 'compose' | 'compose_removal'>, robot: string): void {
+    this.#deployer.apply(wanted, robot);
+  }
+
+  opened(uplink: ComposeUplink, welcome: Pick<Welcome, 'link_version'>): void {
+    this.#reporter.opened(uplink, welcome);
+  }
+
+  closed(): void {
+    this.#reporter.closed();
+  }
+
+  /** Ends what runs; what it leaves half-done, the next start goes on with. */
+  async stop(): Promise<void> {
+    this.#reporter.closed();
+    await this.#deployer.stop();
+  }
+}

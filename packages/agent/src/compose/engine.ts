@@ -1,0 +1,184 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type Docker from 'dockerode';
+import { type Container, containerOf, PROJECT_LABEL } from './container.js';
+import type { DockerEnv } from './docker-env.js';
+import { EngineRefusedError, EngineUnavailableError, engineError } from './engine-error.js';
+
+const DEFAULT_HOST = 'unix:///var/run/docker.sock';
+/** An engine that does not answer in that time is none; pulls and streams have no such bound. */
+const ANSWER_MS_MAX = 30_000;
+const INSPECTED_AT_ONCE = 8;
+const LOG_LINES = 20;
+
+/** The Docker Engine that the docker program uses too, as far as it is looked at; compose changes things. */
+export class Engine {
+  readonly #env: DockerEnv;
+  #docker: Promise<{ docker: Docker; host: string }> | null = null;
+
+  constructor(env: DockerEnv) {
+    this.#env = env;
+  }
+
+  /** Calls the engine. @throws EngineUnavailableError | EngineRefusedError */
+  async ask<T>(action: (docker: Docker) => Promise<T>): Promise<T> {
+    let host = this.#env.DOCKER_HOST || DEFAULT_HOST;
+    try {
+      this.#docker ??= connect(this.#env);
+      const connected = await this.#docker;
+      host = connected.host;
+      return await action(connected.docker);
+    } catch (cause) {
+      const error = engineError(cause, host);
+      // The context may be another one by the time it is there.
+      if (error instanceof EngineUnavailableError) this.#docker = null;
+      throw error;
+    }
+  }
+
+  /** @throws EngineUnavailableError where it does not answer. */
+  async ping(): Promise<void> {
+    await this.ask((docker) => answered(docker.ping()));
+  }
+
+  /** All containers of a project, in order of service and number. */
+  async containers(project: string): Promise<Container[]> {
+    return await this.ask(async (docker) => {
+      const filters = { label: [`${PROJECT_LABEL}=${project}`] };
+      const listed = await answered(docker.listContainers({ all: true, filters }));
+      const found: Container[] = [];
+      for (let at = 0; at < listed.length; at += INSPECTED_AT_ONCE) {
+        const some = listed.slice(at, at + INSPECTED_AT_ONCE).map(({ Id }) => inspect(docker, Id));
+        found.push(...(await Promise.all(some)).filter((container) => container !== null));
+      }
+      return found.sort((a, b) => compare(a.service, b.service) || a.number - b.number || compare(a.name, b.name));
+    });
+  }
+
+  /** The id of an image by its name, or by its id; null where the engine does not have it. */
+  async imageId(image: string): Promise<string | null> {
+    return await this.ask(async (docker) => {
+      try {
+        return (await answered(docker.getImage(image).inspect())).Id;
+      } catch (error) {
+        return orIfGone(error, null);
+      }
+    });
+  }
+
+  /** Gives an image that is here a name. */
+  async tag(id: string, image: string): Promise<void> {
+    const { repository, tag } = splitTag(image);
+    await this.ask((docker) => docker.getImage(id).tag({ repo: repository, tag }));
+  }
+
+  /** Removes a container, running or not; its volumes stay. */
+  async remove(id: string): Promise<void> {
+    await this.ask(async (docker) => {
+      try {
+        await docker.getContainer(id).remove({ force: true });
+      } catch (error) {
+        orIfGone(error, undefined);
+      }
+    });
+  }
+
+  /** The last lines that a container wrote, both outputs; empty where they can't be had. */
+  async lastLines(id: string): Promise<string> {
+    try {
+      return await this.ask(async (docker) => {
+        const container = docker.getContainer(id);
+        const wanted = { stdout: true, stderr: true, tail: LOG_LINES, follow: false } as const;
+        const logs = await answered(container.logs(wanted));
+        return plainText(logs);
+      });
+    } catch {
+      return '';
+    }
+  }
+}
+
+/** A name with its tag apart; `latest` where it has none. Digests are no tags. */
+export function splitTag(image: string): { repository: string; tag: string } {
+  const name = image.split('@', 1)[0] ?? image;
+  const colon = name.lastIndexOf(':');
+  // A colon before a slash is that of the registry's port.
+  if (colon < 0 || name.indexOf('/', colon) >= 0) return { repository: name, tag: 'latest' };
+  return { repository: name.slice(0, colon), tag: name.slice(colon + 1) };
+}
+
+/** An engine that hangs would else hold up everything. */
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const give = () => reject(new EngineUnavailableError(`the Docker Engine has not answered in ${ANSWER_MS_MAX} ms`));
+    timer = setTimeout(give, ANSWER_MS_MAX);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function connect(env: DockerEnv): Promise<{ docker: Docker; host: string }> {
+  const host = env.DOCKER_HOST || (await contextHost(env)) || DEFAULT_HOST;
+  // Loaded where compose is used: robots without it need not hold it in memory.
+  const { default: Client } = await import('dockerode');
+  if (host.startsWith('unix://')) return { docker: new Client({ socketPath: host.slice('unix://'.length) }), host };
+  if (!host.startsWith('tcp://')) {
+    throw new EngineUnavailableError(`DOCKER_HOST ${host} is not understood here: use unix:// or tcp://`);
+  }
+  const { hostname, port } = new URL(host);
+  const isTls = (env.DOCKER_TLS_VERIFY ?? '') !== '' || (env.DOCKER_TLS ?? '') !== '';
+  if (!isTls) return { docker: new Client({ host: hostname, port: port || 2375, protocol: 'http' }), host };
+  const folder = env.DOCKER_CERT_PATH ?? join(env.HOME ?? '', '.docker');
+  const pem = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const keys = { ca: pem('ca.pem'), cert: pem('cert.pem'), key: pem('key.pem') };
+  return { docker: new Client({ host: hostname, port: port || 2376, protocol: 'https', ...keys }), host };
+}
+
+/** Where the docker program's own configuration leads; null where there is no such program. */
+async function contextHost(env: DockerEnv): Promise<string | null> {
+  try {
+    const args = ['context', 'inspect', '--format', '{{.Endpoints.docker.Host}}'];
+    const { stdout } = await promisify(execFile)('docker', args, { env, timeout: ANSWER_MS_MAX });
+    return stdout.trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+async function inspect(docker: Docker, id: string): Promise<Container | null> {
+  try {
+    return containerOf(await answered(docker.getContainer(id).inspect()));
+  } catch (error) {
+    // Removed since it was listed.
+    return orIfGone(error, null);
+  }
+}
+
+function orIfGone<T>(error: unknown, instead: T): T {
+  const known = engineError(error, '');
+  // 409: it is being removed already.
+  if (known instanceof EngineRefusedError && (known.status === 404 || known.status === 409)) return instead;
+  throw error;
+}
+
+/** The engine's log stream without its frame headers (8 bytes: stream, zeros, length); a tty's has none. */
+function plainText(logs: Buffer): string {
+  const parts: Buffer[] = [];
+  let at = 0;
+  while (at + 8 <= logs.byteLength && (logs[at] ?? 3) <= 2 && logs.readUIntBE(at + 1, 3) === 0) {
+    const length = logs.readUInt32BE(at + 4);
+    parts.push(logs.subarray(at + 8, at + 8 + length));
+    at += 8 + length;
+  }
+  return (at === 0 ? logs : Buffer.concat(parts)).toString();
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type Container, PROJECT_LABEL } from './container.js';
+import type { Engine } from './engine.js';
+
+const RETRY_MS_MIN = 250;
+const RETRY_MS_MAX = 5_000;
+/** Events come in bursts: they are waited for that long before it is looked. */
+const GATHER_MS = 50;
+const WATCHING_MS_MAX = 10_000;
+
+/** What happens in a container, health checks mostly. */
+const NO_CHANGE = /^(exec_|top|archive-path|attach|resize)/;
+
+/**
+ * Watches the containers of a project by the engine's events, and looks at all of them whenever something has happened. Comes back by
+ * itself when the engine does.
+ */
+export class Observer {
+  readonly #engine: Engine;
+  readonly #project: string;
+  readonly #log: Logger;
+  readonly #listeners = new Set<() => void>();
+  #containers: readonly Container[] = [];
+  #losses = 0;
+  #isWatching = false;
+  #stopping: AbortController | null = null;
+  #running: Promise<void> | null = null;
+  #looking: Promise<void> | null = null;
+  #lookAgain = false;
+
+  constructor(options: { engine: Engine; project: string; log: Logger }) {
+    this.#engine = options.engine;
+    this.#project = options.project;
+    this.#log = options.log;
+  }
+
+  /** As last seen; empty before the first look and while there is no engine. */
+  get containers(): readonly Container[] {
+    return this.#containers;
+  }
+
+  get isWatching(): boolean {
+    return this.#isWatching;
+  }
+
+  /** Waits until the engine is watched, for a while: so that its going away is seen. */
+  async watching(signal: AbortSignal): Promise<void> {
+    if (this.#isWatching || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        forget();
+        resolve();
+      };
+      const timer = setTimeout(done, WATCHING_MS_MAX);
+      signal.addEventListener('abort', done, { once: true });
+      const forget = this.onChange(() => this.#isWatching && done());
+    });
+  }
+
+  /** How often the engine went away since the start. */
+  get losses(): number {
+    return this.#losses;
+  }
+
+  /** Called after each look, and when the engine goes or comes. @returns what takes the listener away. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  start(): void {
+    if (this.#running) return;
+    this.#stopping = new AbortController();
+    this.#running = this.#run(this.#stopping.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping?.abort();
+    await this.#running;
+    this.#running = null;
+  }
+
+  /** Looks now; what has happened before is seen. @throws EngineUnavailableError */
+  async look(): Promise<readonly Container[]> {
+    this.#containers = await this.#engine.containers(this.#project);
+    this.#tell();
+    return this.#containers;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    let retryMs = RETRY_MS_MIN;
+    while (!signal.aborted) {
+      try {
+        await this.#watch(signal, () => {
+          retryMs = RETRY_MS_MIN;
+        });
+      } catch (error) {
+        if (!signal.aborted) this.#log.debug({ err: error }, 'the Docker Engine is not watched');
+      }
+      if (this.#isWatching) {
+        this.#isWatching = false;
+        this.#losses += 1;
+        this.#tell();
+      }
+      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => {});
+      retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+    }
+  }
+
+  /** Until the stream of events ends. */
+  async #watch(signal: AbortSignal, connected: () => void): Promise<void> {
+    const label = [`${PROJECT_LABEL}=${this.#project}`];
+    const stream = await this.#engine.ask((docker) =>
+      docker.getEvents({ filters: { type: ['container'], label }, abortSignal: signal }),
+    );
+    // After the stream stands, so that nothing falls between.
+    await this.look();
+    this.#isWatching = true;
+    connected();
+    this.#tell();
+    let rest = '';
+    for await (const chunk of stream) {
+      const lines = (rest + String(chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      if (lines.some((line) => line.trim() !== '' && !NO_CHANGE.test(actionOf(line)))) this.#lookSoon();
+    }
+  }
+
+  #lookSoon(): void {
+    if (this.#looking) {
+      this.#lookAgain = true;
+      return;
+    }
+    this.#looking = (async () => {
+      do {
+        await sleep(GATHER_MS, undefined, { ref: false });
+        this.#lookAgain = false;
+        await this.look();
+      } while (this.#lookAgain);
+    })()
+      // It is looked again when the stream of events, which ends as well, stands anew.
+      .catch((error: unknown) => this.#log.debug({ err: error }, 'the containers can not be seen'))
+      .finally(() => {
+        this.#looking = null;
+      });
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+function actionOf(line: string): string {
+  try {
+    const event: unknown = JSON.parse(line);
+    const action = typeof event === 'object' && event !== null ? Reflect.get(event, 'Action') : null;
+    return typeof action === 'string' ? action : '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,133 @@
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { robotComposeErrorCode } from '@drover/shared/api/compose';
+import { jsonObject, uuid } from '@drover/shared/link/fields';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { writeDurably } from '../disk/durable-file.js';
+
+const problem = z.object({
+  code: robotComposeErrorCode,
+  message: z.string(),
+  /** What docker and compose said; null = nothing. */
+  words: z.string().nullable(),
+  /** By the robot's clock. */
+  at_ms: z.number(),
+});
+export type Problem = z.infer<typeof problem>;
+
+const version = z.object({ id: z.string(), version: z.int().positive(), content: jsonObject });
+/** A version of a compose file, whole. */
+export type Version = z.infer<typeof version>;
+
+const goodVersion = version.extend({
+  /** Ids of the images that it ran with, by the names in the document: a name may come to mean another image. */
+  images: z.record(z.string(), z.string()),
+});
+export type GoodVersion = z.infer<typeof goodVersion>;
+
+const upTask = z.object({
+  kind: z.literal('up'),
+  assignment: uuid,
+  version,
+  override_lock: z.boolean(),
+  /** `bring_back`: it has failed, and what was before is being brought back. */
+  stage: z.enum(['deploy', 'bring_back', 'done']),
+  /** Why it failed. */
+  problem: problem.nullable(),
+});
+export type UpTask = z.infer<typeof upTask>;
+
+const downTask = z.object({
+  kind: z.literal('down'),
+  assignment: uuid,
+  volumes: z.boolean(),
+  stage: z.enum(['deploy', 'done']),
+  problem: problem.nullable(),
+});
+export type DownTask = z.infer<typeof downTask>;
+
+const deployment = z.object({
+  /** Of this data directory. */
+  agent: uuid,
+  /** What was asked for last; null = nothing ever. */
+  task: z.discriminatedUnion('kind', [upTask, downTask]).nullable(),
+  /** The last version that was healthy, and is to be kept. */
+  good: goodVersion.nullable(),
+  /** Why that is not there as it should be, though nothing new was asked for. */
+  good_problem: problem.nullable(),
+  /** Something of ours may be at the engine. */
+  is_touched: z.boolean(),
+  /** What is there may be another version than the good one, or a part of one. */
+  is_mixed: z.boolean(),
+});
+/** Where the robot stands with its compose file: all that the next start of the agent has to know. */
+export type Deployment = z.infer<typeof deployment>;
+
+/** Keeps the deployment's state in a file, which after a crash holds either the old or the new one, whole. */
+export class StateFile {
+  readonly #path: string;
+  readonly #log: Logger;
+  #stored: string | null = null;
+  #state: Deployment;
+
+  /** Reads it; one that makes no sense is set aside, and said. */
+  constructor(options: { directory: string; newId: () => string; log: Logger }) {
+    mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+    this.#path = join(options.directory, 'state.json');
+    this.#log = options.log;
+    this.#state = this.#read() ?? {
+      agent: options.newId(),
+      task: null,
+      good: null,
+      good_problem: null,
+      is_touched: false,
+      is_mixed: false,
+    };
+  }
+
+  get state(): Deployment {
+    return this.#state;
+  }
+
+  /** Where the disk refuses, the state holds until the agent ends; that is said, and not an error to the caller. */
+  set(change: Partial<Deployment>): void {
+    this.#state = { ...this.#state, ...change };
+    const text = JSON.stringify(this.#state);
+    if (text === this.#stored) return;
+    try {
+      writeDurably(this.#path, text);
+      this.#stored = text;
+    } catch (error) {
+      this.#log.error({ err: error, file: this.#path }, "the deployment's state can not be stored");
+    }
+  }
+
+  #read(): Deployment | null {
+    let text: string;
+    try {
+      text = readFileSync(this.#path, 'utf8');
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
+        this.#log.error({ err: error, file: this.#path }, "the deployment's state can not be read; it begins anew");
+      }
+      return null;
+    }
+    const read = deployment.safeParse(parseJson(text));
+    if (read.success) {
+      this.#stored = text;
+      return read.data;
+    }
+    renameSync(this.#path, `${this.#path}.corrupt`);
+    this.#log.error({ file: this.#path }, "the deployment's state makes no sense; set aside, it begins anew");
+    return null;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

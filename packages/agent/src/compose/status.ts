@@ -1,0 +1,90 @@
+import {
+  COMPOSE_IMAGES_MAX,
+  COMPOSE_SERVICES_MAX,
+  COMPOSE_WORDS_MAX,
+  type ComposeService,
+  type ComposeStatus,
+} from '@drover/shared/link/compose-status';
+import { type Container, sinceMs } from './container.js';
+import type { Activity } from './deployer.js';
+import type { Deployment, Problem } from './state-file.js';
+
+const MESSAGE_LENGTH_MAX = 4096;
+
+/** How the robot stands with its compose file, as the cloud is told; null before anything was ever asked for. */
+export function statusOf(
+  deployment: Deployment,
+  activity: Activity,
+  containers: readonly Container[],
+): ComposeStatus | null {
+  const { task, good } = deployment;
+  if (task === null) return null;
+  const { state, code, message, words } = standing(deployment, activity.unavailable);
+  const failure = task.kind === 'up' ? task.problem : null;
+  return {
+    kind: 'compose_status',
+    assignment: task.assignment,
+    state,
+    error_code: code,
+    error_message: message?.slice(0, MESSAGE_LENGTH_MAX) ?? null,
+    phase: activity.phase,
+    running: good === null ? null : { id: good.id, version: good.version },
+    failed:
+      task.kind === 'down' || failure === null
+        ? null
+        : {
+            id: task.version.id,
+            version: task.version.version,
+            error_code: failure.code,
+            message: failure.message.slice(0, MESSAGE_LENGTH_MAX),
+            at_robot_ms: failure.at_ms,
+          },
+    images: activity.images.slice(0, COMPOSE_IMAGES_MAX),
+    services: containers.slice(0, COMPOSE_SERVICES_MAX).map(serviceOf),
+    engine_words: words?.slice(-COMPOSE_WORDS_MAX) ?? null,
+    held_by: activity.heldBy,
+  };
+}
+
+interface Standing {
+  readonly state: ComposeStatus['state'];
+  readonly code: ComposeStatus['error_code'];
+  readonly message: string | null;
+  readonly words: string | null;
+}
+
+function standing({ task, good_problem: goodProblem }: Deployment, unavailable: string | null): Standing {
+  const isUp = task?.kind === 'up';
+  if (task?.stage === 'done') {
+    const problem = task.problem ?? (isUp ? goodProblem : null);
+    if (problem !== null) return failed(problem);
+    // What runs on without the engine is not known.
+    if (unavailable === null || !isUp) return well(isUp ? 'up' : 'down');
+  }
+  if (unavailable !== null) {
+    return { state: 'error', code: 'docker_unavailable', message: unavailable, words: unavailable };
+  }
+  return well(isUp ? 'pending_up' : 'pending_down');
+}
+
+function well(state: ComposeStatus['state']): Standing {
+  return { state, code: null, message: null, words: null };
+}
+
+function failed({ code, message, words }: Problem): Standing {
+  return { state: 'error', code, message, words };
+}
+
+function serviceOf(container: Container): ComposeService {
+  const { service, name, image, state, health, exitCode, restarts } = container;
+  return {
+    service: service.slice(0, 256),
+    container: name.slice(0, 256),
+    image: image.slice(0, 1024),
+    state: state.slice(0, 32),
+    health: health?.slice(0, 32) ?? null,
+    exit_code: exitCode,
+    since_robot_ms: sinceMs(container),
+    restarts,
+  };
+}
