@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { ComposeStatus } from '@drover/shared/link/compose-status';
+import type { Desired } from '@drover/shared/link/desired';
 import { onTestFinished } from 'vitest';
 import { silent, tempDataDir } from '../spool/fixture.js';
 import type { Compose, ComposeOptions } from './compose.js';
@@ -9,6 +10,9 @@ import { openCompose } from './open.js';
 
 /** Busybox, loaded into the engine by the tests' set-up. */
 export const BOX = 'drover-test/box:1';
+
+/** Nobody listens there. */
+export const NO_SUCH_IMAGE = '127.0.0.1:9/drover-test/none:1';
 
 export const env = dockerEnv(process.env);
 
@@ -34,6 +38,7 @@ export class TestCompose {
   readonly dataDir: string;
   readonly #healthTimeoutS: number;
   #compose: Compose;
+  #wanted: Pick<Desired, 'compose' | 'compose_removal'> = { compose: null };
   #wake: () => void = () => {};
   #last: ComposeStatus | null = null;
   /** Every state and phase that was told, in order, each once in a row. */
@@ -77,13 +82,15 @@ export class TestCompose {
     const { version = 1, override = false, top = {} } = more;
     const content = { services, ...top };
     const compose = { id: 'app', version, name: 'app', content, assignment, override_lock: override };
-    this.#compose.apply({ compose }, 'robot-1');
+    this.#wanted = { compose };
+    this.#compose.apply(this.#wanted, 'robot-1');
     return assignment;
   }
 
   remove(volumes = false): string {
     const assignment = randomUUID();
-    this.#compose.apply({ compose: null, compose_removal: { assignment, volumes } }, 'robot-1');
+    this.#wanted = { compose: null, compose_removal: { assignment, volumes } };
+    this.#compose.apply(this.#wanted, 'robot-1');
     return assignment;
   }
 
@@ -102,6 +109,28 @@ export class TestCompose {
     const isEnd = ({ state, error_code }: ComposeStatus) =>
       ['up', 'down', 'error'].includes(state) && error_code !== 'docker_unavailable';
     return await this.until((status) => status.assignment === assignment && isEnd(status) && status.phase === 'idle');
+  }
+
+  /** The agent ends in order and starts again. */
+  async restart(): Promise<void> {
+    await this.#compose.stop();
+    this.#last = null;
+    this.#compose = this.#open();
+    this.#compose.apply(this.#wanted, 'robot-1');
+  }
+
+  /** Id of the only container of a service. */
+  id(service: string): string {
+    return this.inspect(service, '{{.Id}}');
+  }
+
+  inspect(service: string, format: string): string {
+    return docker('inspect', '--format', format, `${this.project}-${service}-1`);
+  }
+
+  volumes(): string[] {
+    const names = docker('volume', 'ls', '-q', '--filter', `label=com.docker.compose.project=${this.project}`);
+    return names === '' ? [] : names.split('\n').sort();
   }
 
   /** Names of the project's containers, running or not, as the engine has them. */

@@ -4,6 +4,7 @@ import type { ComposeStatus } from '@drover/shared/link/compose-status';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Welcome } from '@drover/shared/link/welcome';
 import type { Logger } from 'pino';
+import { Applier } from './applier.js';
 import { type CliOptions, ComposeCli } from './cli.js';
 import { ComposeReporter, type ComposeUplink } from './compose-reporter.js';
 import type { Prepare } from './deployable.js';
@@ -12,6 +13,7 @@ import type { DockerEnv } from './docker-env.js';
 import { Engine } from './engine.js';
 import { Executor } from './executor.js';
 import { Observer } from './observer.js';
+import { Progress } from './progress.js';
 import { StateFile } from './state-file.js';
 import { statusOf } from './status.js';
 import { UpdateLock } from './update-lock.js';
@@ -39,6 +41,7 @@ export class Compose {
   readonly prepare: Prepare;
   readonly #state: StateFile;
   readonly #observer: Observer;
+  readonly #progress: Progress;
   readonly #deployer: Deployer;
   readonly #reporter: ComposeReporter;
 
@@ -58,15 +61,18 @@ export class Compose {
     const parts = { cli, engine: this.engine, observer: this.#observer };
     const executor = new Executor({ ...parts, env, lock, healthWindowMs, monotonicNow });
     const state = this.#state;
-    this.#deployer = new Deployer({ ...parts, state, executor, prepare: this.prepare, directory, wallNow, log });
     this.#reporter = new ComposeReporter(() => this.status());
-    this.#deployer.onChange(() => this.#reporter.changed());
+    this.#progress = new Progress(() => this.#reporter.changed());
+    const shared = { ...parts, state, progress: this.#progress, log };
+    const applier = new Applier({ ...shared, executor, prepare: this.prepare, directory });
+    this.#deployer = new Deployer({ ...shared, applier, wallNow });
+    state.onChange(() => this.#reporter.changed());
     this.#observer.onChange(() => this.#reporter.changed());
   }
 
   /** Null before anything was ever assigned. */
   status(): ComposeStatus | null {
-    return statusOf(this.#state.state, this.#deployer.activity, this.#observer.containers);
+    return statusOf(this.#state.state, this.#progress, this.#observer.containers);
   }
 
   /** What the desired state says; at the agent's start, too. */

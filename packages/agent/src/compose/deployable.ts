@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ZodError } from 'zod';
 import { AGENT_LABEL, ROBOT_LABEL } from './container.js';
 import { DeployError } from './deploy-error.js';
 import { DocumentRefused } from './document.js';
@@ -35,7 +36,7 @@ export async function makeDeployable(
   signal: AbortSignal,
 ): Promise<Deployable> {
   const { document, text } = await prepared(content, options.prepare, signal);
-  const services = servicesOf(document);
+  const services = readServices(document);
   if (services.length === 0) {
     const message = 'no service would run: those that there are belong to profiles, which are not active here';
     throw new DeployError('invalid_compose_file', message);
@@ -54,6 +55,16 @@ async function prepared(content: Readonly<Record<string, unknown>>, prepare: Pre
     if (error instanceof ComposeMissingError) throw new EngineUnavailableError(`${error.message}: ${MISSING_REMEDY}`);
     if (error instanceof DocumentRefused) throw new DeployError(error.code, error.message);
     throw error;
+  }
+}
+
+function readServices(document: PreparedDocument['document']): Service[] {
+  try {
+    return servicesOf(document);
+  } catch (error) {
+    if (!(error instanceof ZodError)) throw error;
+    const places = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+    throw new DeployError('invalid_compose_file', `compose's normal form is not understood here: ${places}`);
   }
 }
 

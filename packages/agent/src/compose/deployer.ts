@@ -1,52 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ComposeImage, ComposePhase } from '@drover/shared/link/compose-status';
-import type { Desired as DesiredDocument } from '@drover/shared/link/desired';
+import type { Desired } from '@drover/shared/link/desired';
 import type { Logger } from 'pino';
-import { CliAbortedError, type ComposeCli } from './cli.js';
-import type { Container } from './container.js';
+import type { Applier, Scope } from './applier.js';
+import type { ComposeCli } from './cli.js';
 import { DeployError } from './deploy-error.js';
-import { makeDeployable, type Owner, type Prepare } from './deployable.js';
 import type { Engine } from './engine.js';
 import { EngineRefusedError, EngineUnavailableError } from './engine-error.js';
-import type { Executor, Run } from './executor.js';
 import type { Observer } from './observer.js';
-import { type Desired, ImageMissingError, plan, planFailure, type Step } from './plan.js';
-import type { Service } from './services.js';
-import type { DownTask, GoodVersion, Problem, StateFile, UpTask, Version } from './state-file.js';
+import { ImageMissingError, planFailure } from './plan.js';
+import type { Progress } from './progress.js';
+import type { DownTask, GoodVersion, Problem, StateFile, UpTask } from './state-file.js';
 import { taskOf } from './task.js';
 import { UpdateLockError } from './update-lock.js';
 
 /** An engine that is away is asked again after this long, twice as long each time. */
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 10_000;
+const MESSAGE_LENGTH_MAX = 4096;
 
 export interface DeployerParts {
   readonly state: StateFile;
   readonly cli: ComposeCli;
   readonly engine: Engine;
   readonly observer: Observer;
-  readonly executor: Executor;
-  readonly prepare: Prepare;
-  /** Where documents are written for compose. */
-  readonly directory: string;
+  readonly applier: Applier;
+  readonly progress: Progress;
   readonly wallNow: () => number;
   readonly log: Logger;
-}
-
-/** What the deployer is at, beside what its state file says. */
-export interface Activity {
-  readonly phase: ComposePhase;
-  readonly heldBy: string | null;
-  readonly images: readonly ComposeImage[];
-  /** Why the engine can't be used; null = it can, as far as is known. */
-  readonly unavailable: string | null;
-}
-
-/** A run of a task from its beginning to its end, or until it is aborted. */
-interface Scope {
-  readonly signal: AbortSignal;
-  readonly ends: (() => void)[];
-  isLocked: boolean;
 }
 
 /**
@@ -63,16 +43,9 @@ interface Scope {
 export class Deployer {
   readonly #parts: DeployerParts;
   readonly #log: Logger;
-  readonly #listeners = new Set<() => void>();
-  readonly #images = new Map<string, ComposeImage>();
   #robot = '';
-  #phase: ComposePhase = 'idle';
-  #heldBy: string | null = null;
-  #unavailable: string | null = null;
   #isKeepDue = true;
   #lossesSeen = 0;
-  /** Of the good version, so that a look whether it is there needs no compose. */
-  #goodServices: { readonly of: GoodVersion; readonly services: readonly Service[] } | null = null;
   #current: AbortController | null = null;
   #stopping = false;
   #running: Promise<void> | null = null;
@@ -83,27 +56,21 @@ export class Deployer {
     this.#log = parts.log;
   }
 
-  get activity(): Activity {
-    const images = [...this.#images.values()];
-    return { phase: this.#phase, heldBy: this.#heldBy, images, unavailable: this.#unavailable };
-  }
-
-  onChange(listener: () => void): void {
-    this.#listeners.add(listener);
-  }
-
   /** What the desired state says of compose; the newest counts. */
-  apply(wanted: Pick<DesiredDocument, 'compose' | 'compose_removal'>, robot: string): void {
+  apply(wanted: Pick<Desired, 'compose' | 'compose_removal'>, robot: string): void {
     this.#robot = robot;
-    const { state } = this.#parts;
-    const task = taskOf(wanted, state.state.task);
+    const { state, progress } = this.#parts;
+    const before = state.state.task;
+    const task = taskOf(wanted, before);
     if (task === 'same') this.#isKeepDue = true;
     else {
-      state.set({ task });
-      this.#images.clear();
+      // What was being taken away is not brought back, whatever becomes of the new one.
+      const isLeft = before?.kind === 'down' && before.stage !== 'done';
+      state.set({ task, ...(isLeft && { good: null, is_mixed: state.state.is_touched }) });
       this.#log.info({ task: task.kind, assignment: task.assignment }, 'a compose deployment begins');
       this.#current?.abort();
-      this.#tell();
+      progress.setUnavailable(null);
+      progress.setImages([]);
     }
     if (state.state.task !== null) this.#begin();
     this.#wake();
@@ -122,11 +89,10 @@ export class Deployer {
     if (this.#running || this.#stopping) return;
     const { observer } = this.#parts;
     observer.onChange(() => {
-      if (observer.losses !== this.#lossesSeen) {
-        this.#lossesSeen = observer.losses;
-        this.#isKeepDue = true;
-        this.#wake();
-      }
+      if (observer.losses === this.#lossesSeen) return;
+      this.#lossesSeen = observer.losses;
+      this.#isKeepDue = true;
+      this.#wake();
     });
     observer.start();
     this.#running = this.#run();
@@ -138,35 +104,44 @@ export class Deployer {
     let retryMs = RETRY_MS_MIN;
     while (!this.#stopping) {
       const work = this.#next();
-      if (work === null) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-          if (this.#stopping || this.#next() !== null) resolve();
-        });
-        continue;
-      }
-      const aborter = new AbortController();
-      this.#current = aborter;
-      const scope: Scope = { signal: aborter.signal, ends: [], isLocked: false };
-      try {
-        await work(scope);
-        this.#unavailable = null;
-        retryMs = RETRY_MS_MIN;
-      } catch (error) {
-        if (!aborter.signal.aborted) {
-          const message = error instanceof Error ? error.message : String(error);
-          if (!(error instanceof EngineUnavailableError)) this.#log.error({ err: error }, 'a deployment stopped short');
-          else if (this.#unavailable === null) this.#log.warn(message);
-          this.#unavailable = message;
-          this.#setPhase('idle');
-          await this.#pause(retryMs, aborter.signal);
-          retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
-        }
-      } finally {
-        for (const end of scope.ends) end();
-        this.#current = null;
-        this.#setPhase('idle');
-      }
+      if (work === null) await this.#newWork();
+      else if (await this.#perform(work, retryMs)) retryMs = RETRY_MS_MIN;
+      else retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+    }
+  }
+
+  async #newWork(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (this.#stopping || this.#next() !== null) resolve();
+    });
+  }
+
+  /** @returns false where the engine can't be used; that time has then passed. */
+  async #perform(work: (scope: Scope) => Promise<void>, retryMs: number): Promise<boolean> {
+    const { progress } = this.#parts;
+    const aborter = new AbortController();
+    this.#current = aborter;
+    const scope: Scope = { signal: aborter.signal, ends: [], isLocked: false };
+    try {
+      await work(scope);
+      progress.setUnavailable(null);
+      return true;
+    } catch (error) {
+      if (aborter.signal.aborted) return true;
+      const message = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof EngineUnavailableError)) this.#log.error({ err: error }, 'a deployment stopped short');
+      else if (progress.unavailable === null) this.#log.warn(message);
+      // What it holds is free while it waits.
+      for (const end of scope.ends.splice(0)) end();
+      progress.setUnavailable(message.slice(0, MESSAGE_LENGTH_MAX));
+      progress.setPhase('idle');
+      await sleep(retryMs, undefined, { signal: aborter.signal, ref: false }).catch(() => {});
+      return false;
+    } finally {
+      for (const end of scope.ends) end();
+      this.#current = null;
+      progress.setPhase('idle');
     }
   }
 
@@ -179,226 +154,103 @@ export class Deployer {
   }
 
   async #bringUp(task: UpTask, scope: Scope): Promise<void> {
-    const { state } = this.#parts;
-    const locked = !task.override_lock;
-    let failed = task;
-    if (task.stage === 'deploy') {
-      const problem = await this.#attempt(async () => {
-        const images = await this.#makeRun(task.version, { purpose: 'deploy', pins: {}, locked }, scope);
-        const good = { ...task.version, images };
-        this.#isKeepDue = false;
-        state.set({ task: { ...task, stage: 'done', problem: null }, good, good_problem: null, is_mixed: false });
-        this.#log.info({ compose: good.id, version: good.version }, 'a compose file is up');
-      });
-      if (problem === null) return;
+    if (task.stage === 'bring_back') return await this.#bringBack(task, scope);
+    const { state, applier } = this.#parts;
+    const how = { purpose: 'deploy', pins: {}, locked: !task.override_lock } as const;
+    const { id, version } = task.version;
+    const problem = await this.#attempt(scope, async () => {
+      const images = await applier.up(task.version, how, this.#robot, scope);
       scope.signal.throwIfAborted();
-      const fate = planFailure(state.state);
-      failed = { ...task, stage: fate === 'leave' ? 'done' : 'bring_back', problem };
-      state.set({ task: failed });
-      const { id, version } = task.version;
-      this.#log.warn({ compose: id, version, code: problem.code, fate }, `a compose file failed: ${problem.message}`);
-      if (fate === 'leave') return;
-    }
-    this.#setPhase('rolling_back');
-    const { good } = state.state;
-    const problem = await this.#attempt(async () => {
-      if (good === null) await this.#down({ volumes: false, locked }, scope);
-      else await this.#makeRun(good, { purpose: 'bring_back', pins: good.images, locked }, scope);
       this.#isKeepDue = false;
-      state.set({ is_mixed: false });
+      const good = { ...task.version, images };
+      state.set({ task: { ...task, stage: 'done', problem: null }, good, good_problem: null, is_mixed: false });
+      this.#log.info({ compose: id, version }, 'a compose file is up');
     });
-    const why = failed.problem;
-    const isBack = problem === null || why === null;
-    const message = `${why?.message}; and what was there before could not be brought back: ${problem?.message}`;
-    state.set({ task: { ...failed, stage: 'done', problem: isBack ? why : { ...why, message } } });
+    if (problem === null) return;
+    const fate = planFailure(state.state);
+    const failed: UpTask = { ...task, stage: fate === 'leave' ? 'done' : 'bring_back', problem };
+    state.set({ task: failed });
+    this.#log.warn({ compose: id, version, code: problem.code, fate }, `a compose file failed: ${problem.message}`);
+    if (fate !== 'leave') await this.#bringBack(failed, scope);
+  }
+
+  /** What was there before the version that failed: the last good one, or nothing. */
+  async #bringBack(task: UpTask, scope: Scope): Promise<void> {
+    const { state, applier, progress } = this.#parts;
+    progress.setPhase('rolling_back');
+    const { good } = state.state;
+    const locked = !task.override_lock;
+    const problem = await this.#attempt(scope, async () => {
+      if (good === null) await applier.down({ volumes: false, locked }, this.#robot, scope);
+      else await applier.up(good, { purpose: 'bring_back', pins: good.images, locked }, this.#robot, scope);
+      scope.signal.throwIfAborted();
+      this.#isKeepDue = false;
+      state.set({ is_mixed: false, good_problem: null });
+    });
+    const why = task.problem;
+    const both = why !== null && problem !== null ? { ...why, message: withSequel(why.message, problem.message) } : why;
+    state.set({ task: { ...task, stage: 'done', problem: both } });
   }
 
   async #takeDown(task: DownTask, scope: Scope): Promise<void> {
-    const { state } = this.#parts;
-    const problem = await this.#attempt(() => this.#down({ volumes: task.volumes, locked: true }, scope));
-    if (problem !== null) return state.set({ task: { ...task, stage: 'done', problem } });
+    const { state, applier, progress } = this.#parts;
+    const options = { volumes: task.volumes, locked: true };
+    const problem = await this.#attempt(scope, async () => {
+      await applier.down(options, this.#robot, scope);
+      scope.signal.throwIfAborted();
+    });
+    if (problem !== null) {
+      this.#log.warn({ code: problem.code }, `a compose file can not be taken down: ${problem.message}`);
+      return state.set({ task: { ...task, stage: 'done', problem } });
+    }
     const nothing = { good: null, good_problem: null, is_touched: false, is_mixed: false };
     state.set({ task: { ...task, stage: 'done', problem: null }, ...nothing });
-    this.#images.clear();
+    progress.setImages([]);
     this.#log.info('the compose file is down');
   }
 
   /** Puts what was healthy back in its place, where it is not there any more. */
   async #keep(good: GoodVersion, scope: Scope): Promise<void> {
-    const { state } = this.#parts;
     this.#isKeepDue = false;
-    const problem = await this.#attempt(async () => {
-      await this.#makeRun(good, { purpose: 'keep', pins: good.images, locked: false }, scope);
-    }).catch((error: unknown) => {
+    try {
+      const problem = await this.#attempt(scope, () => this.#parts.applier.keep(good, this.#robot, scope));
+      if (problem !== null) this.#log.warn({ compose: good.id }, `what was up is not any more: ${problem.message}`);
+      this.#parts.state.set({ good_problem: problem });
+    } catch (error) {
       this.#isKeepDue = true;
       throw error;
-    });
-    state.set({ good_problem: problem });
-    this.#tell();
+    }
   }
 
   /**
    * @returns why it failed for good; null = it did not.
    * @throws EngineUnavailableError where the engine was lost, whatever it looked like, and what the signal ends.
    */
-  async #attempt(action: () => Promise<void>): Promise<Problem | null> {
+  async #attempt(scope: Scope, action: () => Promise<void>): Promise<Problem | null> {
     const { observer, engine, wallNow } = this.#parts;
     const losses = observer.losses;
     try {
       await action();
       return null;
     } catch (error) {
+      scope.signal.throwIfAborted();
       const failure = failureOf(error);
       if (failure === null) throw error;
-      await engine.ping();
-      if (observer.losses !== losses) throw new EngineUnavailableError('the Docker Engine went away', { cause: error });
       const { code, message, words } = failure;
-      return { code, message: message.slice(0, 4096), words, at_ms: wallNow() };
-    }
-  }
-
-  /** @returns the ids of the images that it runs with, by name. */
-  async #makeRun(
-    version: Version,
-    desired: Pick<Desired & { kind: 'up' }, 'purpose' | 'pins' | 'locked'>,
-    scope: Scope,
-  ): Promise<Record<string, string>> {
-    const { state, observer, directory, prepare } = this.#parts;
-    const isKeep = desired.purpose === 'keep';
-    if (isKeep && this.#goodServices?.of === state.state.good) {
-      const containers = await this.#ownContainers();
-      const { services } = this.#goodServices;
-      const steps = plan({ containers, images: new Map() }, { kind: 'up', services, ...desired });
-      if (steps.length === 0) return {};
-    }
-    if (desired.purpose === 'deploy') this.#setPhase('checking');
-    const owner: Owner = { robot: this.#robot, agent: state.state.agent };
-    const { files, services } = await makeDeployable(version.content, { directory, owner, prepare }, scope.signal);
-    await observer.watching(scope.signal);
-    const before = await this.#ownContainers();
-    const images = await this.#imagesHere(services, desired.pins);
-    const steps = plan(
-      { containers: before, images },
-      { kind: 'up', services, ...desired, locked: desired.locked && !scope.isLocked },
-    );
-    this.#showImages(services, images, steps);
-    await this.#execute(steps, { files, services, before }, scope, !isKeep);
-    const ran = new Map(observer.containers.map(({ service, imageId }) => [service, imageId]));
-    if (isKeep && state.state.good) this.#goodServices = { of: state.state.good, services };
-    return Object.fromEntries(
-      services.flatMap(({ name, image }) => {
-        const id = ran.get(name);
-        return id === undefined ? [] : [[image, id] as const];
-      }),
-    );
-  }
-
-  async #down(options: { volumes: boolean; locked: boolean }, scope: Scope): Promise<void> {
-    const { state, observer } = this.#parts;
-    const isTouched = state.state.is_touched;
-    let containers: readonly Container[];
-    try {
-      containers = await this.#ownContainers();
-    } catch (error) {
-      // Nothing was ever begun: a robot that has no engine is not to wait for one.
-      if (!isTouched && error instanceof EngineUnavailableError) return;
-      throw error;
-    }
-    await observer.watching(scope.signal);
-    const locked = options.locked && !scope.isLocked;
-    const steps = plan({ containers, images: new Map() }, { kind: 'down', ...options, locked, isTouched });
-    await this.#execute(steps, { files: [], services: [], before: containers }, scope, false);
-  }
-
-  async #execute(
-    steps: readonly Step[],
-    what: Pick<Run, 'files' | 'services' | 'before'>,
-    scope: Scope,
-    isMixing: boolean,
-  ) {
-    const { state, executor } = this.#parts;
-    this.#unavailable = null;
-    const isBack = this.#phase === 'rolling_back';
-    const run: Run = {
-      ...what,
-      signal: scope.signal,
-      onPhase: (phase, heldBy) => this.#setPhase(isBack && phase !== 'held' ? 'rolling_back' : phase, heldBy),
-      onImage: (image, change) => {
-        this.#images.set(image, { image, ...change });
-        this.#tell();
-      },
-      atEnd: (action) => void scope.ends.push(action),
-    };
-    for (const step of steps) {
-      this.#log.debug({ step }, 'compose step');
-      const isChange = step.do === 'up' || step.do === 'remove' || step.do === 'tag';
-      // Before it, so that whoever comes after a crash knows.
-      if (isChange) state.set({ is_touched: true, ...(isMixing && { is_mixed: true }) });
-      await executor.execute(step, run);
-      if (step.do === 'lock') {
-        scope.isLocked = true;
-        this.#heldBy = null;
+      if (code !== 'invalid_compose_file' && code !== 'not_allowed') {
+        await engine.ping();
+        if (observer.losses !== losses) {
+          throw new EngineUnavailableError('the Docker Engine went away', { cause: error });
+        }
       }
+      return { code, message: message.slice(0, MESSAGE_LENGTH_MAX), words, at_ms: wallNow() };
     }
   }
+}
 
-  /** @throws DeployError where the project is another's. */
-  async #ownContainers(): Promise<readonly Container[]> {
-    const { state, observer, cli } = this.#parts;
-    const containers = await observer.look();
-    const foreign = containers.filter(({ robot, agent }) => robot !== this.#robot && agent !== state.state.agent);
-    if (foreign.length === 0) return containers;
-    const names = foreign.map(({ name }) => name).join(', ');
-    throw new DeployError(
-      state.state.task?.kind === 'down' ? 'stop_failed' : 'start_failed',
-      `the project ${cli.project} has containers that are not this agent's (${names}): remove them, or give this agent a ` +
-        'DROVER_COMPOSE_PROJECT of its own',
-    );
-  }
-
-  async #imagesHere(
-    services: readonly Service[],
-    pins: Readonly<Record<string, string>>,
-  ): Promise<Map<string, string>> {
-    const names = new Set([...services.map(({ image }) => image), ...Object.values(pins)]);
-    const images = new Map<string, string>();
-    for (const name of names) {
-      const id = await this.#parts.engine.imageId(name);
-      if (id !== null) images.set(name, id);
-    }
-    return images;
-  }
-
-  #showImages(services: readonly Service[], here: ReadonlyMap<string, string>, steps: readonly Step[]): void {
-    this.#images.clear();
-    for (const image of new Set(services.map((service) => service.image))) {
-      const isPulled = steps.some((step) => step.do === 'pull' && step.image === image);
-      const isPresent = here.has(image) && !isPulled;
-      this.#images.set(image, {
-        image,
-        state: isPresent ? 'present' : 'waiting',
-        percent: isPresent ? 100 : null,
-        message: null,
-      });
-    }
-    this.#tell();
-  }
-
-  /** Until the engine answers again, at least the time given. */
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    this.#tell();
-    await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
-  }
-
-  #setPhase(phase: ComposePhase, heldBy: string | null = null): void {
-    this.#phase = phase;
-    this.#heldBy = heldBy;
-    this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
-  }
+function withSequel(why: string, sequel: string): string {
+  const half = MESSAGE_LENGTH_MAX / 2 - 100;
+  return `${why.slice(0, half)}; and what was there before could not be brought back: ${sequel.slice(0, half)}`;
 }
 
 /** Errors after which a version has failed; null: it is another kind of error. */
@@ -407,6 +259,5 @@ function failureOf(error: unknown): DeployError | null {
   if (error instanceof ImageMissingError) return new DeployError('image_pull_failed', error.message);
   if (error instanceof UpdateLockError) return new DeployError('start_failed', error.message);
   if (error instanceof EngineRefusedError) return new DeployError('start_failed', error.message, error.message);
-  if (error instanceof CliAbortedError) return null;
   return null;
 }

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const LOOK_MS = 20;
+/** What can't be killed for that long never will be. */
+const LOOKS_MAX = 500;
 
 /**
  * Kills every process that has `argument` among its arguments, and waits until all are gone. An agent that is killed can not end what
@@ -11,9 +13,9 @@ const LOOK_MS = 20;
  */
 export async function endLeftovers(argument: string): Promise<number> {
   const seen = new Set<number>();
-  for (;;) {
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
     const found = processesWith(argument);
-    if (found.length === 0) return seen.size;
+    if (found.length === 0) break;
     for (const pid of found) {
       seen.add(pid);
       try {
@@ -24,6 +26,7 @@ export async function endLeftovers(argument: string): Promise<number> {
     }
     await sleep(LOOK_MS);
   }
+  return seen.size;
 }
 
 function processesWith(argument: string): number[] {

@@ -23,6 +23,8 @@ export class Observer {
   readonly #listeners = new Set<() => void>();
   #containers: readonly Container[] = [];
   #losses = 0;
+  #looks = 0;
+  #newestLook = 0;
   #isWatching = false;
   #stopping: AbortController | null = null;
   #running: Promise<void> | null = null;
@@ -85,7 +87,14 @@ export class Observer {
 
   /** Looks now; what has happened before is seen. @throws EngineUnavailableError */
   async look(): Promise<readonly Container[]> {
-    this.#containers = await this.#engine.containers(this.#project);
+    this.#looks += 1;
+    const look = this.#looks;
+    const containers = await this.#engine.containers(this.#project);
+    // One that began later has seen more.
+    if (look > this.#newestLook) {
+      this.#newestLook = look;
+      this.#containers = containers;
+    }
     this.#tell();
     return this.#containers;
   }

@@ -13,6 +13,9 @@ const progressSchema = z.object({
   progressDetail: z.object({ current: z.number().optional(), total: z.number().optional() }).optional(),
 });
 
+/** What is downloaded is still to be unpacked. */
+const PERCENT_MAX = 99;
+
 export interface PullOptions {
   readonly engine: Engine;
   readonly env: DockerEnv;
@@ -93,7 +96,7 @@ export class PullProgress {
     const average = known.reduce((sum, total) => sum + total, 0) / known.length;
     const all = layers.reduce((sum, { total }) => sum + (total ?? average), 0);
     const here = layers.reduce((sum, { current }) => sum + current, 0);
-    return Math.max(this.#percent ?? 0, Math.floor((100 * here) / all));
+    return Math.max(this.#percent ?? 0, Math.min(PERCENT_MAX, Math.floor((100 * here) / all)));
   }
 }
 

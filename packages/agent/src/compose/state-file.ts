@@ -69,6 +69,7 @@ export class StateFile {
   readonly #path: string;
   readonly #log: Logger;
   #stored: string | null = null;
+  #onChange: () => void = () => {};
   #state: Deployment;
 
   /** Reads it; one that makes no sense is set aside, and said. */
@@ -90,9 +91,18 @@ export class StateFile {
     return this.#state;
   }
 
+  onChange(listener: () => void): void {
+    this.#onChange = listener;
+  }
+
   /** Where the disk refuses, the state holds until the agent ends; that is said, and not an error to the caller. */
   set(change: Partial<Deployment>): void {
     this.#state = { ...this.#state, ...change };
+    this.#store();
+    this.#onChange();
+  }
+
+  #store(): void {
     const text = JSON.stringify(this.#state);
     if (text === this.#stored) return;
     try {

@@ -6,7 +6,7 @@ import {
   type ComposeStatus,
 } from '@drover/shared/link/compose-status';
 import { type Container, sinceMs } from './container.js';
-import type { Activity } from './deployer.js';
+import type { Progress } from './progress.js';
 import type { Deployment, Problem } from './state-file.js';
 
 const MESSAGE_LENGTH_MAX = 4096;
@@ -14,12 +14,12 @@ const MESSAGE_LENGTH_MAX = 4096;
 /** How the robot stands with its compose file, as the cloud is told; null before anything was ever asked for. */
 export function statusOf(
   deployment: Deployment,
-  activity: Activity,
+  progress: Pick<Progress, 'phase' | 'heldBy' | 'images' | 'unavailable'>,
   containers: readonly Container[],
 ): ComposeStatus | null {
   const { task, good } = deployment;
   if (task === null) return null;
-  const { state, code, message, words } = standing(deployment, activity.unavailable);
+  const { state, code, message, words } = standing(deployment, progress.unavailable);
   const failure = task.kind === 'up' ? task.problem : null;
   return {
     kind: 'compose_status',
@@ -27,7 +27,7 @@ export function statusOf(
     state,
     error_code: code,
     error_message: message?.slice(0, MESSAGE_LENGTH_MAX) ?? null,
-    phase: activity.phase,
+    phase: progress.phase,
     running: good === null ? null : { id: good.id, version: good.version },
     failed:
       task.kind === 'down' || failure === null
@@ -39,10 +39,10 @@ export function statusOf(
             message: failure.message.slice(0, MESSAGE_LENGTH_MAX),
             at_robot_ms: failure.at_ms,
           },
-    images: activity.images.slice(0, COMPOSE_IMAGES_MAX),
+    images: progress.images.slice(0, COMPOSE_IMAGES_MAX),
     services: containers.slice(0, COMPOSE_SERVICES_MAX).map(serviceOf),
     engine_words: words?.slice(-COMPOSE_WORDS_MAX) ?? null,
-    held_by: activity.heldBy,
+    held_by: progress.heldBy,
   };
 }
 

@@ -1,0 +1,172 @@
+import type { ComposeImage } from '@drover/shared/link/compose-status';
+import type { Logger } from 'pino';
+import type { ComposeCli } from './cli.js';
+import type { Container } from './container.js';
+import { DeployError } from './deploy-error.js';
+import { makeDeployable, type Owner, type Prepare } from './deployable.js';
+import type { Engine } from './engine.js';
+import { EngineUnavailableError } from './engine-error.js';
+import type { Executor, Run } from './executor.js';
+import type { Observer } from './observer.js';
+import { type Desired, plan, type Step } from './plan.js';
+import type { Progress } from './progress.js';
+import type { Service } from './services.js';
+import type { GoodVersion, StateFile, Version } from './state-file.js';
+
+export interface ApplierParts {
+  readonly state: StateFile;
+  readonly cli: ComposeCli;
+  readonly engine: Engine;
+  readonly observer: Observer;
+  readonly executor: Executor;
+  readonly prepare: Prepare;
+  /** Where documents are written for compose. */
+  readonly directory: string;
+  readonly progress: Progress;
+  readonly log: Logger;
+}
+
+/** A piece of work from its beginning to its end, or until it is aborted. */
+export interface Scope {
+  readonly signal: AbortSignal;
+  /** What there is to do at its end. */
+  readonly ends: (() => void)[];
+  isLocked: boolean;
+}
+
+type How = Pick<Desired & { kind: 'up' }, 'purpose' | 'pins' | 'locked'>;
+
+/** Looks at what there is, has it planned what is to be done, and has that done. */
+export class Applier {
+  readonly #parts: ApplierParts;
+  /** Of the good version, so that a look whether it is there needs no compose. */
+  #keptServices: { readonly of: Version; readonly services: readonly Service[] } | null = null;
+
+  constructor(parts: ApplierParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Makes a version run, and waits until it is healthy.
+   * @returns the ids of the images that it runs with, by name.
+   * @throws DeployError, ImageMissingError, UpdateLockError, EngineRefusedError: it has failed; EngineUnavailableError; what the signal ends.
+   */
+  async up(version: Version, how: How, robot: string, scope: Scope): Promise<Record<string, string>> {
+    const { state, engine, observer, directory, prepare, progress } = this.#parts;
+    if (how.purpose === 'deploy') progress.setPhase('checking');
+    const owner: Owner = { robot, agent: state.state.agent };
+    const { files, services } = await makeDeployable(version.content, { directory, owner, prepare }, scope.signal);
+    await engine.ping();
+    // So that its going away is seen.
+    await observer.watching(scope.signal);
+    const before = await this.#ownContainers(owner);
+    const images = await this.#imagesHere(services, how.pins);
+    const locked = how.locked && !scope.isLocked;
+    const steps = plan({ containers: before, images }, { kind: 'up', services, ...how, locked });
+    progress.setImages(imagesOf(services, images, steps));
+    await this.#execute(steps, { files, services, before }, scope, how.purpose === 'deploy');
+    this.#keptServices = { of: version, services };
+    return ranWith(services, observer.containers);
+  }
+
+  /** Sees that the good version is there as it was left; does nothing where it is. @throws as up() */
+  async keep(good: GoodVersion, robot: string, scope: Scope): Promise<void> {
+    const how: How = { purpose: 'keep', pins: good.images, locked: false };
+    if (this.#keptServices?.of === good) {
+      const { services } = this.#keptServices;
+      const containers = await this.#ownContainers({ robot, agent: this.#parts.state.state.agent });
+      if (plan({ containers, images: new Map() }, { kind: 'up', services, ...how }).length === 0) return;
+    }
+    await this.up(good, how, robot, scope);
+  }
+
+  /** Takes down what is there. @throws as up() */
+  async down(options: { volumes: boolean; locked: boolean }, robot: string, scope: Scope): Promise<void> {
+    const { state, engine, observer } = this.#parts;
+    const { is_touched: isTouched, agent } = state.state;
+    try {
+      await engine.ping();
+    } catch (error) {
+      // Nothing was ever begun: a robot that has no engine is not to wait for one.
+      if (!isTouched && error instanceof EngineUnavailableError) return;
+      throw error;
+    }
+    await observer.watching(scope.signal);
+    const containers = await this.#ownContainers({ robot, agent });
+    const locked = options.locked && !scope.isLocked;
+    const steps = plan({ containers, images: new Map() }, { kind: 'down', ...options, locked, isTouched });
+    await this.#execute(steps, { files: [], services: [], before: containers }, scope, false);
+  }
+
+  async #execute(
+    steps: readonly Step[],
+    what: Pick<Run, 'files' | 'services' | 'before'>,
+    scope: Scope,
+    isMixing: boolean,
+  ): Promise<void> {
+    const { state, executor, progress, log } = this.#parts;
+    progress.setUnavailable(null);
+    const isBack = progress.phase === 'rolling_back';
+    const run: Run = {
+      ...what,
+      signal: scope.signal,
+      onPhase: (phase, heldBy) => progress.setPhase(isBack && phase !== 'held' ? 'rolling_back' : phase, heldBy),
+      onImage: (image, change) => progress.setImage({ image, ...change }),
+      atEnd: (action) => void scope.ends.push(action),
+    };
+    for (const step of steps) {
+      log.debug({ step }, 'a step of a deployment');
+      // Before it, so that whoever comes after a crash knows.
+      if (step.do === 'up' || step.do === 'remove')
+        state.set({ is_touched: true, ...(isMixing && { is_mixed: true }) });
+      await executor.execute(step, run);
+      if (step.do === 'lock') scope.isLocked = true;
+    }
+  }
+
+  /** @throws DeployError where the project is another's. */
+  async #ownContainers(owner: Owner): Promise<readonly Container[]> {
+    const { state, observer, cli } = this.#parts;
+    const containers = await observer.look();
+    const foreign = containers.filter(({ robot, agent }) => robot !== owner.robot && agent !== owner.agent);
+    if (foreign.length === 0) return containers;
+    const names = foreign.map(({ name }) => name).join(', ');
+    throw new DeployError(
+      state.state.task?.kind === 'down' ? 'stop_failed' : 'start_failed',
+      `the project ${cli.project} has containers that are not this agent's (${names}): remove them, or give this agent a ` +
+        'DROVER_COMPOSE_PROJECT of its own',
+    );
+  }
+
+  async #imagesHere(services: readonly Service[], pins: How['pins']): Promise<Map<string, string>> {
+    const names = new Set([...services.map(({ image }) => image), ...Object.values(pins)]);
+    const images = new Map<string, string>();
+    for (const name of names) {
+      const id = await this.#parts.engine.imageId(name);
+      if (id !== null) images.set(name, id);
+    }
+    return images;
+  }
+}
+
+function imagesOf(
+  services: readonly Service[],
+  here: ReadonlyMap<string, string>,
+  steps: readonly Step[],
+): ComposeImage[] {
+  return [...new Set(services.map(({ image }) => image))].map((image) => {
+    const isPulled = steps.some((step) => step.do === 'pull' && step.image === image);
+    const isPresent = here.has(image) && !isPulled;
+    return { image, state: isPresent ? 'present' : 'waiting', percent: isPresent ? 100 : null, message: null };
+  });
+}
+
+function ranWith(services: readonly Service[], containers: readonly Container[]): Record<string, string> {
+  const ran = new Map(containers.map(({ service, imageId }) => [service, imageId]));
+  return Object.fromEntries(
+    services.flatMap(({ name, image }) => {
+      const id = ran.get(name);
+      return id === undefined ? [] : [[image, id] as const];
+    }),
+  );
+}
