@@ -6,8 +6,9 @@ import { nearestName } from '@drover/shared/ros/describe-value';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { type DockerEnv, dockerEnv } from './compose/docker-env.js';
-import { NO_RULES, type PolicyRules } from './policy/policy.js';
-import { readPolicy } from './policy/policy-file.js';
+import type { ComposeRules } from './policy/compose-rules.js';
+import type { PolicyRules } from './policy/policy.js';
+import { DEFAULT_POLICY, readPolicy } from './policy/policy-file.js';
 import type { RemapRule } from './ros/name-resolution.js';
 import { SETTINGS, type Setting, type SettingKey, type SettingValues } from './settings.js';
 
@@ -31,6 +32,10 @@ export interface Config {
   readonly compose: ComposeConfig;
   /** What the cloud may do to this robot. Only in the file: it is the robot's, not a setting of one start. */
   readonly policy: PolicyRules;
+  /** What a deployment may ask of this robot; only in the file as well. */
+  readonly composeRules: ComposeRules;
+  /** The file that may hold settings, the token among them. Absolute; it need not exist. */
+  readonly configFile: string;
 }
 
 export interface ComposeConfig {
@@ -120,11 +125,22 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
     throw new ConfigError(problems);
   }
   const spool = { spoolBytesMax: spoolMaxMb * 1_000_000, spoolMemoryBytesMax: spoolMemoryMb * 1_000_000 };
-  const { policy } = file;
+  const { rules: policy, compose: composeRules } = file.policy;
+  const rules = { policy, composeRules, configFile: resolve(file.path) };
   const graph = { ros, rosNamespace, rosRemap };
   const lock = { lockFile: lockFile === undefined ? null : resolve(lockFile) };
   const compose = { project, healthTimeoutS, ...lock, env: dockerEnv(env) };
-  return { ...address, ...graph, token, dataDir: resolve(dataDir), batteryTopic, ...spool, logLevel, compose, policy };
+  return {
+    ...address,
+    ...graph,
+    token,
+    dataDir: resolve(dataDir),
+    batteryTopic,
+    ...spool,
+    logLevel,
+    compose,
+    ...rules,
+  };
 }
 
 /** The token to present now. @throws ConfigError where its file can't be read or holds no token. */
@@ -157,17 +173,17 @@ function readConfigFile(env: Environment, problems: ConfigProblem[], withoutPoli
     if (!missingDefault) {
       problems.push({ field: SETTINGS.config.env, message: `${path} can't be read (${code(cause)}): fix or unset it` });
     }
-    return { path, values, policy: NO_RULES };
+    return { path, values, policy: DEFAULT_POLICY };
   }
   const document = parseDocument(text, path, problems);
   const known = [...Object.values<Setting>(SETTINGS).flatMap((setting) => setting.yaml ?? []), POLICY_KEY];
   const lists = Object.values<Setting>(SETTINGS).flatMap(({ yaml, list }) => (list && yaml !== null ? [yaml] : []));
-  let policy = NO_RULES;
+  let policy = DEFAULT_POLICY;
   for (const [key, value] of Object.entries(document)) {
     if (key === POLICY_KEY) {
       if (withoutPolicy) continue;
       const read = readPolicy(value);
-      policy = read.rules;
+      policy = read;
       problems.push(...read.problems.map(({ path: at, message }) => ({ field: `${at} in ${path}`, message })));
     } else if (!known.includes(key)) {
       const near = nearestName(key, known);

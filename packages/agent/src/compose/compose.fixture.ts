@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ComposeStatus } from '@drover/shared/link/compose-status';
 import type { Desired } from '@drover/shared/link/desired';
 import { onTestFinished } from 'vitest';
+import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
 import { silent, tempDataDir } from '../spool/fixture.js';
 import type { Compose, ComposeOptions } from './compose.js';
 import { dockerEnv } from './docker-env.js';
@@ -64,7 +65,12 @@ export class TestCompose {
     const means: Pick<ComposeOptions, 'newId' | 'monotonicNow' | 'wallNow' | 'log'> = {
       ...{ newId: randomUUID, monotonicNow: () => performance.now(), wallNow: Date.now, log: silent },
     };
-    const opened = openCompose({ dataDir: this.dataDir, compose }, means);
+    const agent = {
+      token: { token: 'drt_test' },
+      configFile: '/etc/drover/agent.yaml',
+      composeRules: DEFAULT_COMPOSE_RULES,
+    };
+    const opened = openCompose({ dataDir: this.dataDir, compose, ...agent }, means);
     opened.opened({ send: (status) => this.#received(status) }, { link_version: 4 });
     return opened;
   }

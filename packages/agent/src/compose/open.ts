@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
-import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
 import { Compose } from './compose.js';
 import { prepareDocument } from './prepare.js';
+import { type AgentFiles, lookAround } from './surroundings.js';
 
 /** Compose deployments as the settings say. */
 export function openCompose(
-  config: Pick<Config, 'dataDir' | 'compose'>,
+  config: AgentFiles & Pick<Config, 'composeRules'>,
   means: {
     readonly newId: () => string;
     readonly monotonicNow: () => number;
@@ -19,19 +19,10 @@ export function openCompose(
     ...{ dataDir: config.dataDir, project, healthWindowMs: healthTimeoutS * 1000, lockFile, env },
     ...means,
     prepare:
-      ({ cli }) =>
-      (content, signal) =>
-        prepareDocument(content, { cli, rules: DEFAULT_COMPOSE_RULES, surroundings: SURROUNDINGS, signal }),
+      ({ cli, engine }) =>
+      (content, signal) => {
+        const around = () => lookAround(config, engine);
+        return prepareDocument(content, { cli, rules: config.composeRules, lookAround: around, signal });
+      },
   });
 }
-
-const SURROUNDINGS = {
-  project: '',
-  secrets: [],
-  programs: [],
-  engineSockets: [],
-  foreignVolumes: new Set<string>(),
-  foreignNetworks: new Set<string>(),
-  realPath: (path: string) => path,
-  isBlockDevice: () => false,
-};

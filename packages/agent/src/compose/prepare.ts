@@ -14,7 +14,8 @@ export interface PrepareOptions {
   /** Of the agent's ComposeCli; only a scratch file is written into the directory, which exists. */
   readonly cli: CliOptions;
   readonly rules: ComposeRules;
-  readonly surroundings: Surroundings;
+  /** What is around it now. */
+  readonly lookAround: () => Promise<Surroundings>;
   readonly signal?: AbortSignal;
 }
 
@@ -31,12 +32,25 @@ const SCRATCH_FILE = 'candidate.json';
 /**
  * Looks at a document, has compose make its normal form in an environment without anything in it, and judges that by the
  * robot's policy. What is run must be the prepared text: compose would fill variables of its later environment into the original.
- * @throws DocumentRefused, ComposeMissingError, CliAbortedError
+ * @throws DocumentRefused, ComposeMissingError, EngineUnavailableError, CliAbortedError
  */
 export async function prepareDocument(
   content: Readonly<Record<string, unknown>>,
-  { cli, rules, surroundings, signal }: PrepareOptions,
+  options: PrepareOptions,
 ): Promise<PreparedDocument> {
+  const { refusals, ...prepared } = await examineDocument(content, options);
+  refuseIfAny('not_allowed', refusals);
+  return prepared;
+}
+
+/**
+ * As prepareDocument, but what the policy refuses is told beside the document, which must not be run then.
+ * @throws DocumentRefused (invalid_compose_file), ComposeMissingError, EngineUnavailableError, CliAbortedError
+ */
+export async function examineDocument(
+  content: Readonly<Record<string, unknown>>,
+  { cli, rules, lookAround, signal }: PrepareOptions,
+): Promise<PreparedDocument & { refusals: readonly Refusal[] }> {
   refuseIfAny('invalid_compose_file', checkSelfContained(content));
   const file = join(cli.directory, SCRATCH_FILE);
   writeFileSync(file, composeText(content), { mode: 0o600 });
@@ -49,8 +63,8 @@ export async function prepareDocument(
     ]);
   }
   const document = withoutEscapes(JSON.parse(end.stdout)) as Record<string, unknown>;
-  refuseIfAny('not_allowed', checkPolicy(document, rules, surroundings));
-  return { document, text: composeText(withEscapes(document)) };
+  const refusals = checkPolicy(document, rules, await lookAround());
+  return { document, text: composeText(withEscapes(document)), refusals };
 }
 
 function refuseIfAny(code: DocumentRefused['code'], refusals: readonly Refusal[]): void {

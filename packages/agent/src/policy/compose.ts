@@ -1,34 +1,17 @@
+import { Judge, type Refusal, type Surroundings } from './compose-judge.js';
+import { KNOWN_KEYS } from './compose-keys.js';
+import { checkMounts } from './compose-mounts.js';
+import { checkNetwork, checkText, checkVolume } from './compose-resources.js';
 import type { ComposeRules } from './compose-rules.js';
+import { checkService } from './compose-service.js';
 
-/** One thing in a document that is not let through. */
-export interface Refusal {
-  /** What refuses it: a rule of the robot's policy by its name or its key in agent.yaml, or what no document may have. */
-  readonly rule: string;
-  /** Where in the document: `services.web.privileged`. */
-  readonly path: string;
-  readonly message: string;
-}
-
-/** What of the robot a document is judged against; looked up before, so that judging is pure but for the two looks at the disk. */
-export interface Surroundings {
-  /** The project's name: what is called after it is its own. */
-  readonly project: string;
-  /** Files and directories that no container may see: the agent's data, its token, its configuration, docker's credentials. Absolute. */
-  readonly secrets: readonly string[];
-  /** What the agent runs from: no container may write there. Absolute. */
-  readonly programs: readonly string[];
-  /** Sockets of the Docker Engine. Absolute. */
-  readonly engineSockets: readonly string[];
-  /** Names of volumes and networks on the engine that are not of this project. */
-  readonly foreignVolumes: ReadonlySet<string>;
-  readonly foreignNetworks: ReadonlySet<string>;
-  /** The path with its symbolic links followed, as far as it exists. */
-  realPath(path: string): string;
-  isBlockDevice(path: string): boolean;
-}
+export type { Refusal, Surroundings } from './compose-judge.js';
 
 /**
- * What the robot's policy refuses in a document, all of it; none: it may run. Nothing is touched.
+ * What the robot's policy refuses in a document, all of it up to a bound; none: it may run. Nothing is touched.
+ *
+ * It goes by the normal form that compose itself gives a document, in which every short way of writing is written out, and lets
+ * through only what it knows: a key or a form that it does not know is refused.
  * @param normalised as `docker compose config --format json` has it, `$$` made `$` again.
  */
 export function checkPolicy(
@@ -36,8 +19,24 @@ export function checkPolicy(
   rules: ComposeRules,
   surroundings: Surroundings,
 ): Refusal[] {
-  void normalised;
-  void rules;
-  void surroundings;
-  return [];
+  const judge = new Judge(rules, surroundings);
+  judge.knownKeys(normalised, '', KNOWN_KEYS.document);
+  const services = judge.mapping(normalised.services, 'services');
+  const names = new Set(Object.keys(services));
+  for (const [name, service] of Object.entries(services)) {
+    checkService(judge, judge.mapping(service, `services.${name}`), `services.${name}`, names);
+  }
+  for (const [name, volume] of Object.entries(judge.mapping(normalised.volumes, 'volumes'))) {
+    checkVolume(judge, judge.mapping(volume, `volumes.${name}`), `volumes.${name}`);
+  }
+  for (const [name, network] of Object.entries(judge.mapping(normalised.networks, 'networks'))) {
+    checkNetwork(judge, judge.mapping(network, `networks.${name}`), `networks.${name}`);
+  }
+  for (const kind of ['configs', 'secrets'] as const) {
+    for (const [name, text] of Object.entries(judge.mapping(normalised[kind], kind))) {
+      checkText(judge, judge.mapping(text, `${kind}.${name}`), `${kind}.${name}`);
+    }
+  }
+  checkMounts(judge, services, judge.mapping(normalised.volumes, 'volumes'));
+  return judge.refusals;
 }

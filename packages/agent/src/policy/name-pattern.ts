@@ -36,7 +36,8 @@ function partsOf(name: string): string[] {
   return name.slice(1).split('/');
 }
 
-function matchesPart(pattern: string, part: string): boolean {
+/** Whether one part is what a pattern's part says, where `*` stands for any characters. */
+export function matchesPart(pattern: string, part: string): boolean {
   return matchesRun([...pattern], [...part], (sign) => sign === '*', Object.is);
 }
 
@@ -44,7 +45,7 @@ function matchesPart(pattern: string, part: string): boolean {
  * Whether `items` are what `pattern` says, where some of its signs stand for any run of them. Looks back to the last
  * such sign only, so that no pattern makes it slow.
  */
-function matchesRun<T>(
+export function matchesRun<T>(
   pattern: readonly T[],
   items: readonly T[],
   isAnyRun: (sign: T) => boolean,

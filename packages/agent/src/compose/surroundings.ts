@@ -1,0 +1,123 @@
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type Docker from 'dockerode';
+import type { Config } from '../config.js';
+import type { Surroundings } from '../policy/compose.js';
+import { isWithin } from '../policy/path-pattern.js';
+import { PROJECT_LABEL } from './container.js';
+import type { Engine } from './engine.js';
+
+const SOCKETS = [
+  '/var/run/docker.sock',
+  '/run/docker.sock',
+  '/run/containerd/containerd.sock',
+  '/run/podman/podman.sock',
+];
+
+/** What of the settings tells which files are the agent's. */
+export type AgentFiles = Pick<Config, 'dataDir' | 'token' | 'configFile' | 'compose'>;
+
+/**
+ * Looks at what a document is judged against: the agent's files, and what the engine has that is not of this project.
+ * @throws EngineUnavailableError | EngineRefusedError
+ */
+export async function lookAround(files: AgentFiles, engine: Engine): Promise<Surroundings> {
+  const { project, env } = files.compose;
+  const secrets = secretsOf(files);
+  const host = env.DOCKER_HOST ?? '';
+  const found = await engine.ask(async (docker) => ({
+    ...(await foreignOf(docker, project)),
+    secrets: [...secrets, ...(await outsideOf(docker, secrets))],
+  }));
+  return {
+    ...found,
+    programs: [programDirectory()],
+    engineSockets: [...SOCKETS, ...(host.startsWith('unix://') ? [host.slice('unix://'.length)] : [])],
+    realPath,
+    isBlockDevice,
+  };
+}
+
+function secretsOf({ dataDir, token, configFile, compose }: AgentFiles): string[] {
+  const { env } = compose;
+  // What `docker login` has stored.
+  const docker = env.DOCKER_CONFIG ?? (env.HOME === undefined ? null : join(env.HOME, '.docker'));
+  return [dataDir, configFile, ...('file' in token ? [token.file] : []), ...(docker === null ? [] : [docker])].map(
+    (path) => resolve(path),
+  );
+}
+
+/** Where this program and all it loads are. */
+function programDirectory(): string {
+  const parts = import.meta.dirname.split('/');
+  const modules = parts.indexOf('node_modules');
+  // packages/agent/dist/compose in a checkout and in the image.
+  return modules > 0 ? parts.slice(0, modules).join('/') : resolve(import.meta.dirname, '../../../..');
+}
+
+async function foreignOf(docker: Docker, project: string) {
+  const isOurs = (labels: unknown) =>
+    typeof labels === 'object' && labels !== null && Reflect.get(labels, PROJECT_LABEL) === project;
+  const filters = { label: [`${PROJECT_LABEL}=${project}`] };
+  const [{ Volumes: listed }, networks, containers] = await Promise.all([
+    docker.listVolumes(),
+    docker.listNetworks(),
+    docker.listContainers({ all: true, filters }),
+  ]);
+  const volumes = listed ?? [];
+  const bound = volumes.filter(({ Labels, Options }) => isOurs(Labels) && /\br?bind\b/.test(Options?.o ?? ''));
+  const mounts = containers.flatMap(({ Mounts }) => Mounts.filter(({ Type, RW }) => Type === 'bind' && RW));
+  return {
+    foreignVolumes: new Set(volumes.filter(({ Labels }) => !isOurs(Labels)).map(({ Name }) => Name)),
+    foreignNetworks: new Set(networks.filter(({ Labels }) => !isOurs(Labels)).map(({ Name }) => Name)),
+    writtenMounts: [...mounts.map(({ Source }) => Source), ...bound.flatMap(({ Options }) => Options?.device ?? [])],
+  };
+}
+
+/**
+ * Where the agent runs in a container itself, its files are elsewhere for the engine: the sources of the mounts that they are on.
+ */
+async function outsideOf(docker: Docker, secrets: readonly string[]): Promise<string[]> {
+  const id = ownContainerId();
+  if (id === null) return [];
+  const { Mounts: mounts } = await docker.getContainer(id).inspect();
+  return mounts.flatMap(({ Source, Destination }) =>
+    secrets.some((path) => isWithin(path, Destination) || isWithin(Destination, path)) ? [Source] : [],
+  );
+}
+
+/** By the files that the engine mounts into every container of its own; null outside of any. */
+function ownContainerId(): string | null {
+  try {
+    return (
+      /\/containers\/([0-9a-f]{64})\/(hostname|hosts|resolv\.conf) /.exec(
+        readFileSync('/proc/self/mountinfo', 'utf8'),
+      )?.[1] ?? null
+    );
+  } catch {
+    return null;
+  }
+}
+
+/** The path with its symbolic links followed, as far as it exists; null where that can't be told. */
+export function realPath(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return null;
+    // A link that leads nowhere may lead somewhere by the time it is mounted.
+    if (lstatSync(path, { throwIfNoEntry: false })) return null;
+    const above = dirname(path);
+    if (above === path) return path;
+    const real = realPath(above);
+    return real === null ? null : join(real, path.slice(above === '/' ? 1 : above.length + 1));
+  }
+}
+
+function isBlockDevice(path: string): boolean {
+  try {
+    return statSync(path).isBlockDevice();
+  } catch {
+    return false;
+  }
+}
