@@ -8,17 +8,17 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { onPath, SetupError } from './run.mjs';
 
-/** `DROVER_CACHE_DIR`, else the user's cache folder. */
-export function cacheRoot(env = process.env) {
-  return join(env.DROVER_CACHE_DIR || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'drover'), 'ros');
+/** `DROVER_CACHE_DIR`, else the user's cache folder; in it that of an area. */
+export function cacheRoot(env = process.env, area = 'ros') {
+  return join(env.DROVER_CACHE_DIR || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'drover'), area);
 }
 
 /**
- * The folder `<cache>/<key>`, made by `make(folder)` where it is not there whole (`isWhole` may look closer than the
+ * The folder `<cache>/<area>/<key>`, made by `make(folder)` where it is not there whole (`isWhole` may look closer than the
  * marker). Safe to call in several processes at once: the others wait and then find it made.
  */
-export async function cached({ key, make, isWhole = () => true, log }) {
-  const root = cacheRoot();
+export async function cached({ key, make, isWhole = () => true, log, area = 'ros' }) {
+  const root = cacheRoot(process.env, area);
   const folder = join(root, key);
   const marker = join(folder, '.complete');
   const whole = () => existsSync(marker) && isWhole(folder);

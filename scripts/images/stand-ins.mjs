@@ -1,0 +1,212 @@
+// Stand-ins for the base images of docker/, made from package registries alone: for machines that reach no image registry.
+//
+// Each has what the project's Dockerfiles use of the image it stands in for, at the same paths: Debian 12 with Node and npm
+// in /usr/local, ROS 2 (its Python wheels) in /opt/ros/DISTRO with setup.sh, the docker CLI with its compose plugin. They
+// are for trying the Dockerfiles, not for robots. Needs root, debootstrap and, the first time, the network.
+import { cpSync, existsSync, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { cached, cacheRoot } from '../ros/cache.mjs';
+import { onPath, run, SetupError } from '../ros/run.mjs';
+import { DISTROS, wheelsEnvironment } from '../ros/wheels.mjs';
+
+const SUITE = 'bookworm';
+/** Raised when what is made here changes: the cache holds one of each. */
+const RECIPE = 1;
+const TOOLCHAIN = ['g++', 'make', 'python3', 'python3-venv', 'libpython3.11'];
+const CERTIFICATES = 'etc/ssl/certs/ca-certificates.crt';
+const nodeVersion = process.versions.node;
+const PLUGIN_FOLDERS = ['/usr/local/lib/docker', '/usr/local/libexec/docker', '/usr/lib/docker', '/usr/libexec/docker'];
+
+/**
+ * The stand-ins, in the engine at DOCKER_HOST.
+ * @returns {Promise<Record<'node' | 'nodeSlim' | 'ros' | 'dockerCli', string>>} their names
+ * @throws {SetupError} naming what is missing and how to get it.
+ */
+export async function standIns({ distro, log }) {
+  const debian = await debianTree({ log });
+  const toolchain = await toolchainTree({ debian, log });
+  const ros = await rosTree({ toolchain, distro, log });
+  const node = nodeTree();
+  const names = {
+    nodeSlim: `drover-stand-in/node:${nodeVersion}-slim`,
+    node: `drover-stand-in/node:${nodeVersion}`,
+    ros: `drover-stand-in/ros:${distro}`,
+    dockerCli: 'drover-stand-in/docker:cli',
+  };
+  await load(names.nodeSlim, `${debian.key} ${nodeVersion}`, [debian.folder, node], certified, log);
+  await load(names.node, `${toolchain.key} ${nodeVersion}`, [toolchain.folder, node], certified, log);
+  await load(names.ros, ros.key, [toolchain.folder, ros.folder], [...certified, `ENV ROS_DISTRO=${distro}`], log);
+  const cli = dockerCliTree();
+  await load(names.dockerCli, cli.key, [cli.folder], [], log);
+  rmSync(node, { recursive: true });
+  rmSync(cli.folder, { recursive: true });
+  return names;
+}
+
+/** Where a machine's own certificates are to be trusted, as pip, npm and Node are told so. */
+const certified = ['NODE_EXTRA_CA_CERTS', 'PIP_CERT', 'SSL_CERT_FILE'].map((name) => `ENV ${name}=/${CERTIFICATES}`);
+
+/** Debian and nothing more. */
+async function debianTree({ log }) {
+  if (process.getuid() !== 0) throw new SetupError('the stand-ins of base images take root: debootstrap makes devices');
+  const debootstrap = onPath('debootstrap');
+  if (debootstrap === undefined) throw new SetupError('debootstrap is missing: apt-get install debootstrap');
+  return tree(`debian-${SUITE}-${RECIPE}`, log, async (folder, logFile) => {
+    log(`making Debian ${SUITE}`);
+    await run(debootstrap, ['--variant=minbase', SUITE, folder], { what: 'debootstrap', logFile });
+    finish(folder);
+  });
+}
+
+/** The same with what compiles. */
+async function toolchainTree({ debian, log }) {
+  return tree(`toolchain-${SUITE}-${RECIPE}`, log, async (folder, logFile) => {
+    log('installing the toolchain');
+    await run('cp', ['-a', `${debian.folder}/.`, folder], { what: 'copying Debian' });
+    const inside = { env: { PATH: process.env.PATH, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }, logFile };
+    // The clock of a machine may be far from that of the lists.
+    const apt = [
+      'chroot',
+      folder,
+      'apt-get',
+      '-o',
+      'Acquire::Check-Valid-Until=false',
+      '-o',
+      'Acquire::Check-Date=false',
+    ];
+    const command = (...args) => run(apt[0], [...apt.slice(1), ...args], { ...inside, what: args.join(' ') });
+    await command('update', '-qq');
+    await command('install', '-y', '-qq', '--no-install-recommends', ...TOOLCHAIN);
+    finish(folder);
+  });
+}
+
+/** What a ROS 2 distribution adds to that: only /opt/ros/DISTRO. */
+async function rosTree({ toolchain, distro, log }) {
+  const { version, wheels } = DISTROS[distro];
+  return tree(`ros-${distro}-${version}-${RECIPE}`, log, async (folder, logFile) => {
+    log(`installing ROS 2 ${distro}`);
+    const prefix = `/opt/ros/${distro}`;
+    const work = `${folder}.work`;
+    rmSync(work, { recursive: true, force: true });
+    await run('cp', ['-a', toolchain.folder, work], { what: 'copying the toolchain' });
+    const env = { PATH: process.env.PATH, HOME: '/root', PIP_CERT: `/${CERTIFICATES}`, LC_ALL: 'C.UTF-8' };
+    const inside = (what, ...args) => run('chroot', [work, ...args], { env, what, logFile });
+    await inside('making the venv', 'python3', '-m', 'venv', prefix);
+    const pip = ['-m', 'pip', 'install', '--no-cache-dir', '--disable-pip-version-check', '--quiet', ...wheels];
+    await inside(`installing ROS 2 ${distro}`, `${prefix}/bin/python`, ...pip);
+    await inside('removing pip', `${prefix}/bin/python`, '-m', 'pip', 'uninstall', '-y', '-q', 'pip', 'setuptools');
+    // rclnodejs looks for it, and never runs it.
+    writeFileSync(join(work, prefix, 'bin/ros2'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    writeFileSync(join(work, prefix, 'setup.sh'), setupScript(work, prefix, distro));
+    mkdirSync(join(folder, 'opt/ros'), { recursive: true });
+    await run('mv', [join(work, prefix), join(folder, prefix)], { what: 'moving ROS' });
+    rmSync(work, { recursive: true });
+  });
+}
+
+function setupScript(root, prefix, distro) {
+  const lib = readdirSync(join(root, 'usr/lib'), { recursive: true }).find((path) =>
+    /\/libpython3[^/]*\.so/.test(path),
+  );
+  if (lib === undefined) throw new SetupError('the toolchain has no shared libpython');
+  const set = wheelsEnvironment({ distro, prefix: join(root, prefix), libpython: `/usr/lib/${lib}`, env: {} });
+  const lines = Object.entries(set).map(([name, value]) => {
+    const before = ['PATH', 'LD_LIBRARY_PATH', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH'].includes(name);
+    return `export ${name}="${value.replaceAll(root, '')}${before ? `\${${name}:+:$${name}}` : ''}"`;
+  });
+  return `${lines.join('\n')}\n`;
+}
+
+/** This machine's Node as the official images have it. */
+function nodeTree() {
+  const folder = scratch('node');
+  const prefix = dirname(dirname(realpathSync(process.execPath)));
+  const local = join(folder, 'usr/local');
+  mkdirSync(join(local, 'bin'), { recursive: true });
+  mkdirSync(join(local, 'lib/node_modules'), { recursive: true });
+  mkdirSync(join(local, 'include'));
+  cpSync(realpathSync(process.execPath), join(local, 'bin/node'));
+  cpSync(join(prefix, 'include/node'), join(local, 'include/node'), { recursive: true });
+  const npm = dirname(dirname(realpathSync(onPath('npm'))));
+  cpSync(npm, join(local, 'lib/node_modules/npm'), { recursive: true, verbatimSymlinks: true });
+  for (const name of ['npm', 'npx'])
+    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, 'bin', name));
+  return folder;
+}
+
+/** This machine's docker CLI and compose plugin, where the official image has them. */
+function dockerCliTree() {
+  const folder = scratch('docker-cli');
+  const docker = onPath('docker');
+  const plugin = PLUGIN_FOLDERS.map((place) => join(place, 'cli-plugins/docker-compose')).find(existsSync);
+  if (docker === undefined) throw new SetupError('docker is missing: apt-get install docker.io');
+  if (plugin === undefined) throw new SetupError('the compose plugin of docker is missing: install docker compose 2');
+  for (const [from, to] of [
+    [docker, 'usr/local/bin/docker'],
+    [plugin, 'usr/local/libexec/docker/cli-plugins/docker-compose'],
+  ]) {
+    mkdirSync(dirname(join(folder, to)), { recursive: true });
+    cpSync(realpathSync(from), join(folder, to));
+  }
+  return { folder, key: `${realpathSync(docker)} ${realpathSync(plugin)} ${RECIPE}` };
+}
+
+/** One image of several trees laid over each other, unless it is there. */
+async function load(name, key, folders, changes, log) {
+  const label = 'drover.stand-in';
+  const known = await run('docker', ['image', 'inspect', '-f', `{{index .Config.Labels "${label}"}}`, name], {
+    what: `looking at ${name}`,
+  }).catch(() => '');
+  if (known.trim() === key) return;
+  log(`loading ${name}`);
+  const options = [`LABEL ${label}="${key}"`, ...changes].flatMap((change) => ['--change', change]);
+  const [base, ...others] = folders;
+  const merged = scratch('merged');
+  try {
+    await run('cp', ['-al', `${base}/.`, merged], { what: `copying ${base}` });
+    // Never written through to the tree that is linked here.
+    for (const folder of others) {
+      await run('cp', ['-a', '--remove-destination', `${folder}/.`, merged], { what: `copying ${folder}` });
+    }
+    const quoted = [...options, '-', name].map((word) => `'${word}'`).join(' ');
+    const load = `tar -c --numeric-owner -C '${merged}' . | docker import ${quoted}`;
+    await run('sh', ['-c', load], { what: `loading ${name}` });
+  } finally {
+    rmSync(merged, { recursive: true, force: true });
+  }
+}
+
+/** A tree of the cache. */
+async function tree(key, log, make) {
+  const root = await cached({
+    area: 'images',
+    key,
+    log,
+    make: (folder) => {
+      mkdirSync(join(folder, 'tree'));
+      return make(join(folder, 'tree'), join(folder, 'setup.log'));
+    },
+  });
+  return { key, folder: join(root, 'tree') };
+}
+
+function scratch(name) {
+  // In the cache, on one file system with what is linked to it.
+  const folder = join(cacheRoot(process.env, 'images'), `${name}-${process.pid}.tmp`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+function finish(folder) {
+  // What this machine trusts, a proxy's authority perhaps. Last: a package may have written its own.
+  mkdirSync(dirname(join(folder, CERTIFICATES)), { recursive: true });
+  cpSync(`/${CERTIFICATES}`, join(folder, CERTIFICATES));
+  for (const kept of ['var/cache/apt/archives', 'var/lib/apt/lists']) empty(join(folder, kept));
+}
+
+function empty(folder) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+}
