@@ -1,14 +1,20 @@
 /**
- * Is a document a compose file? Asked of the real Compose schema, as shipped with dclint, so that a file that `docker compose`
- * would refuse is refused when it is stored, with the place, not on a robot in the field.
+ * Is a document a compose file? Asked of the real Compose schema, as shipped with dclint, and of what compose asks beside it
+ * (sense.ts), so that a file that `docker compose` would refuse is refused when it is stored, with the place, not on a robot in
+ * the field. What it takes is kept as it came: what JSON in a program of ours would change (a number of too many digits, say)
+ * is refused instead.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { ApiError, type ErrorDetail, pathText } from '@drover/shared/api/errors';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { inexact } from './exact.js';
+import { nonsense } from './sense.js';
 
 const DETAILS_MAX = 20;
+/** As many as a robot may tell of (link/compose-status.ts); far above what one computer runs. */
+const SERVICES_MAX = 1000;
 /** What a keyword of alternatives says beside what its alternatives said. */
 const SUMMARIES: ReadonlySet<string> = new Set(['oneOf', 'anyOf', 'if', 'allOf']);
 
@@ -19,14 +25,30 @@ export function composeChecker(): CheckCompose {
   const root = dirname(createRequire(import.meta.url).resolve('dclint/package.json'));
   const schema = JSON.parse(readFileSync(join(root, 'schemas', 'compose.schema.json'), 'utf8')) as object;
   const ajv = new Ajv({ allErrors: true, strict: false, validateSchema: false });
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    // Ajv's own compares each with each: minutes, for a list that fits into a request.
+    validate: (isAsked: boolean, list: unknown[]) =>
+      !isAsked || new Set(list.map((entry) => JSON.stringify(entry))).size === list.length,
+    error: { message: 'must not have the same entry twice' },
+  });
   const validate: ValidateFunction = ajv.compile({ ...schema, $schema: 'http://json-schema.org/draft-07/schema#' });
-  return (content) => {
-    const details = validate(content) ? [] : detailsOf(validate.errors ?? []);
+  const detailsFor = (content: Record<string, unknown>): ErrorDetail[] => {
     const { services } = content;
-    const serviceCount = typeof services === 'object' && services !== null ? Object.keys(services).length : 0;
-    if (details.length === 0 && serviceCount === 0) {
-      details.push({ path: 'content.services', message: 'a compose file needs at least one service' });
+    const count = typeof services === 'object' && services !== null ? Object.keys(services).length : 0;
+    if (count > SERVICES_MAX) {
+      return [{ path: 'content.services', message: `has ${count} services; ${SERVICES_MAX} at most are taken` }];
     }
+    const lost = inexact(content, DETAILS_MAX);
+    if (lost.length > 0) return lost;
+    if (!validate(content)) return detailsOf(validate.errors ?? []);
+    if (count === 0) return [{ path: 'content.services', message: 'a compose file needs at least one service' }];
+    return nonsense(content);
+  };
+  return (content) => {
+    const details = detailsFor(content).slice(0, DETAILS_MAX);
     const [first] = details;
     if (!first) return;
     const message = `the content is no compose file: ${first.path}: ${first.message}`;
@@ -34,24 +56,39 @@ export function composeChecker(): CheckCompose {
   };
 }
 
+/** One for each place: a list of alternatives says of each why it is not the one. */
 function detailsOf(errors: readonly ErrorObject[]): ErrorDetail[] {
   const telling = errors.filter((error) => !SUMMARIES.has(error.keyword));
-  const details = new Map<string, ErrorDetail>();
+  const byPath = new Map<string, Set<string>>();
   for (const error of telling.length > 0 ? telling : errors) {
-    const steps = error.instancePath
-      .split('/')
-      .slice(1)
-      .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-      .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
-    const detail = { path: pathText(['content', ...steps]), message: messageOf(error) };
-    details.set(`${detail.path} ${detail.message}`, detail);
+    const { instancePath } = error;
+    const messages = byPath.get(instancePath) ?? new Set();
+    // The first are enough: no more places are told of.
+    if (messages.size === 0 && byPath.size >= DETAILS_MAX) continue;
+    byPath.set(instancePath, messages.add(messageOf(error)));
   }
-  return [...details.values()].slice(0, DETAILS_MAX);
+  return [...byPath].map(([instancePath, messages]) => ({
+    path: pathText(['content', ...stepsOf(instancePath)]),
+    message: [...messages].slice(0, DETAILS_MAX).join(', or '),
+  }));
+}
+
+function stepsOf(instancePath: string): (string | number)[] {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 }
 
 function messageOf(error: ErrorObject): string {
   const { params } = error;
-  if (typeof params.additionalProperty === 'string') return `unknown field ${params.additionalProperty}`;
+  if (typeof params.additionalProperty === 'string') {
+    return error.instancePath === '/services'
+      ? `${JSON.stringify(params.additionalProperty)} is no name of a service: letters, digits, . _ and - are`
+      : `unknown field ${params.additionalProperty}`;
+  }
   if (Array.isArray(params.allowedValues)) return `must be one of ${params.allowedValues.join(', ')}`;
+  if (error.keyword === 'type') return `must be ${[params.type].flat().join(' or ')}`;
   return error.message ?? `refused by ${error.keyword}`;
 }
