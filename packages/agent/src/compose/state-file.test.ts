@@ -1,0 +1,41 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { silent, tempDataDir } from '../spool/fixture.js';
+import { StateFile } from './state-file.js';
+import { taskOf } from './task.js';
+
+const ID = '11111111-1111-4111-8111-111111111111';
+
+function open(directory: string): StateFile {
+  return new StateFile({ directory, newId: () => ID, log: silent });
+}
+
+describe("the deployment's state", () => {
+  it('is the same after a crash, the document of the last good version with it', () => {
+    const directory = tempDataDir();
+    const first = open(directory);
+    const content = { services: { web: { image: 'web:1' } } };
+    const task = taskOf({ compose: { id: 'app', version: 3, name: 'App', content } }, null);
+    if (task === 'same') throw new Error('no task');
+    const good = { id: 'app', version: 2, content, images: { 'web:1': 'sha256:a' } };
+    first.set({ task, good, is_touched: true, is_mixed: true });
+    expect(open(directory).state).toEqual(first.state);
+    expect(open(directory).state.good).toEqual(good);
+  });
+
+  it('that makes no sense is set aside, and begins anew', () => {
+    const directory = tempDataDir();
+    writeFileSync(join(directory, 'state.json'), '{"task":');
+    expect(open(directory).state).toMatchObject({ agent: ID, task: null, good: null });
+    expect(existsSync(join(directory, 'state.json.corrupt'))).toBe(true);
+  });
+
+  it('tells of every change', () => {
+    const file = open(tempDataDir());
+    const seen: boolean[] = [];
+    file.onChange(() => seen.push(file.state.is_mixed));
+    file.set({ is_mixed: true });
+    expect(seen).toEqual([true]);
+  });
+});

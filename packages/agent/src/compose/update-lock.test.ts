@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { tempDataDir } from '../spool/fixture.js';
+import { UpdateLock, UpdateLockError } from './update-lock.js';
+
+function lockFile() {
+  const path = join(tempDataDir(), 'update.lock');
+  const lock = new UpdateLock({ path, onMissing: () => expect.fail('no flock here') });
+  return { path, lock };
+}
+
+/** A program of the robot's that holds the lock, until it is told to end. */
+async function mission(path: string): Promise<() => Promise<unknown>> {
+  const program = spawn('flock', [path, 'sh', '-c', 'echo begun; exec cat'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void program.kill('SIGKILL'));
+  await once(program.stdout, 'data');
+  return async () => {
+    program.stdin.end();
+    await once(program, 'exit');
+  };
+}
+
+const never = new AbortController().signal;
+
+describe('the update lock', () => {
+  it('is had at once where nobody holds it, and then holds programs off until it is released', async () => {
+    const { path, lock } = lockFile();
+    const release = await lock.take(never, () => expect.fail('nobody holds it'));
+    const waiting = mission(path);
+    release();
+    await (await waiting)();
+  });
+
+  it('is waited for while a program holds it, who is named', async () => {
+    const { path, lock } = lockFile();
+    const end = await mission(path);
+    const holder = await new Promise<string>((resolve) => {
+      const taken = lock.take(never, (by) => {
+        resolve(by);
+        void end();
+      });
+      onTestFinished(async () => (await taken)());
+    });
+    expect(holder).toMatch(/^process \d+: flock /);
+  });
+
+  it('names who holds it as its file says', async () => {
+    const { path, lock } = lockFile();
+    writeFileSync(path, 'night shift\n');
+    expect(lock.holder()).toBe('night shift');
+  });
+
+  it('is no longer waited for when the wait is called off', async () => {
+    const { path, lock } = lockFile();
+    const end = await mission(path);
+    const off = new AbortController();
+    const taken = lock.take(off.signal, () => off.abort());
+    await expect(taken).rejects.toThrow('aborted');
+    await end();
+  });
+
+  it('that can not be opened holds everything off, and says why', async () => {
+    const lock = new UpdateLock({ path: join(tempDataDir(), 'none', 'update.lock'), onMissing: () => {} });
+    await expect(lock.take(never, () => {})).rejects.toThrow(UpdateLockError);
+  });
+});
