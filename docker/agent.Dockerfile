@@ -53,10 +53,11 @@ COPY packages/agent/package.json packages/agent/
 # rclnodejs is optional to npm, which says nothing where it could not be built: so it is loaded here, with nothing on PATH,
 # or it would try to build itself.
 RUN . "/opt/ros/$ROS_DISTRO/setup.sh" \
- && npm ci --omit=dev --omit=peer --workspace packages/agent --no-audit --no-fund \
+ && npm ci --omit=dev --workspace packages/agent --no-audit --no-fund \
  && PATH=/nonexistent /usr/local/bin/node -e "require('rclnodejs')" \
  && test -e node_modules/rclnodejs/build/Release/rclnodejs.node \
- && rm -rf packages/cloud node_modules/better-sqlite3/deps node_modules/better-sqlite3/src node_modules/rclnodejs/prebuilds \
+ && rm -rf packages/cloud node_modules/@types node_modules/better-sqlite3/deps node_modules/better-sqlite3/src \
+      node_modules/rclnodejs/prebuilds \
  && find node_modules/better-sqlite3/build node_modules/rclnodejs/build -type f \
       ! -path '*/build/Release/better_sqlite3.node' ! -path '*/build/Release/rclnodejs.node' -delete
 COPY --from=javascript /app/packages/shared/dist packages/shared/dist

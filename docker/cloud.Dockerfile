@@ -31,8 +31,10 @@ COPY package.json package-lock.json ./
 COPY packages/shared/package.json packages/shared/
 COPY packages/cloud/package.json packages/cloud/
 COPY packages/agent/package.json packages/agent/
-RUN npm ci --omit=dev --omit=peer --workspace packages/cloud --no-audit --no-fund \
- && rm -rf packages/agent node_modules/better-sqlite3/deps node_modules/better-sqlite3/src \
+# npm keeps TypeScript, which a dependency could use, and types.
+RUN npm ci --omit=dev --workspace packages/cloud --no-audit --no-fund \
+ && rm -rf packages/agent node_modules/typescript node_modules/@typescript node_modules/@types \
+      node_modules/better-sqlite3/deps node_modules/better-sqlite3/src \
  && find node_modules/better-sqlite3/build -type f ! -path '*/build/Release/better_sqlite3.node' -delete
 COPY --from=javascript /app/packages/shared/dist packages/shared/dist
 COPY --from=javascript /app/packages/cloud/dist packages/cloud/dist

@@ -26,20 +26,29 @@ export async function standIns({ distro, log }) {
   const debian = await debianTree({ log });
   const toolchain = await toolchainTree({ debian, log });
   const ros = await rosTree({ toolchain, distro, log });
-  const node = nodeTree();
   const names = {
     nodeSlim: `drover-stand-in/node:${nodeVersion}-slim`,
     node: `drover-stand-in/node:${nodeVersion}`,
     ros: `drover-stand-in/ros:${distro}`,
     dockerCli: 'drover-stand-in/docker:cli',
   };
-  await load(names.nodeSlim, `${debian.key} ${nodeVersion}`, [debian.folder, node], certified, log);
-  await load(names.node, `${toolchain.key} ${nodeVersion}`, [toolchain.folder, node], certified, log);
-  await load(names.ros, ros.key, [toolchain.folder, ros.folder], [...certified, `ENV ROS_DISTRO=${distro}`], log);
-  const cli = dockerCliTree();
-  await load(names.dockerCli, cli.key, [cli.folder], [], log);
-  rmSync(node, { recursive: true });
-  rmSync(cli.folder, { recursive: true });
+  const { docker, plugin } = findDockerCli();
+  const rosChanges = [...certified, `ENV ROS_DISTRO=${distro}`];
+  await load(names.nodeSlim, `${debian.key} ${nodeVersion}`, {
+    trees: [debian.folder],
+    add: addNode,
+    changes: certified,
+    log,
+  });
+  await load(names.node, `${toolchain.key} ${nodeVersion}`, {
+    trees: [toolchain.folder],
+    add: addNode,
+    changes: certified,
+    log,
+  });
+  await load(names.ros, ros.key, { trees: [toolchain.folder, ros.folder], changes: rosChanges, log });
+  const addCli = (root) => addDockerCli(root, docker, plugin);
+  await load(names.dockerCli, `${docker} ${plugin} ${RECIPE}`, { trees: [], add: addCli, changes: [], log });
   return names;
 }
 
@@ -118,62 +127,62 @@ function setupScript(root, prefix, distro) {
   return `${lines.join('\n')}\n`;
 }
 
-/** This machine's Node as the official images have it. */
-function nodeTree() {
-  const folder = scratch('node');
+/** This machine's Node where the official images have it. */
+function addNode(root) {
   const prefix = dirname(dirname(realpathSync(process.execPath)));
-  const local = join(folder, 'usr/local');
-  mkdirSync(join(local, 'bin'), { recursive: true });
-  mkdirSync(join(local, 'lib/node_modules'), { recursive: true });
-  mkdirSync(join(local, 'include'));
+  const local = join(root, 'usr/local');
+  for (const folder of ['bin', 'include', 'lib/node_modules']) mkdirSync(join(local, folder), { recursive: true });
   cpSync(realpathSync(process.execPath), join(local, 'bin/node'));
   cpSync(join(prefix, 'include/node'), join(local, 'include/node'), { recursive: true });
   const npm = dirname(dirname(realpathSync(onPath('npm'))));
   cpSync(npm, join(local, 'lib/node_modules/npm'), { recursive: true, verbatimSymlinks: true });
   for (const name of ['npm', 'npx'])
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, 'bin', name));
-  return folder;
 }
 
-/** This machine's docker CLI and compose plugin, where the official image has them. */
-function dockerCliTree() {
-  const folder = scratch('docker-cli');
+function findDockerCli() {
   const docker = onPath('docker');
   const plugin = PLUGIN_FOLDERS.map((place) => join(place, 'cli-plugins/docker-compose')).find(existsSync);
   if (docker === undefined) throw new SetupError('docker is missing: apt-get install docker.io');
   if (plugin === undefined) throw new SetupError('the compose plugin of docker is missing: install docker compose 2');
+  return { docker: realpathSync(docker), plugin: realpathSync(plugin) };
+}
+
+/** This machine's docker CLI and compose plugin, where the official image has them. */
+function addDockerCli(root, docker, plugin) {
   for (const [from, to] of [
     [docker, 'usr/local/bin/docker'],
     [plugin, 'usr/local/libexec/docker/cli-plugins/docker-compose'],
   ]) {
-    mkdirSync(dirname(join(folder, to)), { recursive: true });
-    cpSync(realpathSync(from), join(folder, to));
+    mkdirSync(dirname(join(root, to)), { recursive: true });
+    cpSync(from, join(root, to));
   }
-  return { folder, key: `${realpathSync(docker)} ${realpathSync(plugin)} ${RECIPE}` };
 }
 
-/** One image of several trees laid over each other, unless it is there. */
-async function load(name, key, folders, changes, log) {
+/** One image of several trees laid over each other, and of what `add` adds, unless it is there. */
+async function load(name, key, { trees, add, changes, log }) {
   const label = 'drover.stand-in';
   const known = await run('docker', ['image', 'inspect', '-f', `{{index .Config.Labels "${label}"}}`, name], {
     what: `looking at ${name}`,
   }).catch(() => '');
   if (known.trim() === key) return;
   log(`loading ${name}`);
-  const options = [`LABEL ${label}="${key}"`, ...changes].flatMap((change) => ['--change', change]);
-  const [base, ...others] = folders;
-  const merged = scratch('merged');
+  // In the cache, on one file system with what is linked to it.
+  const root = join(cacheRoot(process.env, 'images'), `merged-${process.pid}`);
+  rmSync(root, { recursive: true, force: true });
+  mkdirSync(root, { recursive: true });
   try {
-    await run('cp', ['-al', `${base}/.`, merged], { what: `copying ${base}` });
-    // Never written through to the tree that is linked here.
-    for (const folder of others) {
-      await run('cp', ['-a', '--remove-destination', `${folder}/.`, merged], { what: `copying ${folder}` });
+    // Links, and never written through: what comes later takes the place of what it is laid over.
+    for (const tree of trees) {
+      await run('cp', ['-al', '--remove-destination', `${tree}/.`, root], { what: `copying ${tree}` });
     }
+    add?.(root);
+    const options = [`LABEL ${label}="${key}"`, ...changes].flatMap((change) => ['--change', change]);
     const quoted = [...options, '-', name].map((word) => `'${word}'`).join(' ');
-    const load = `tar -c --numeric-owner -C '${merged}' . | docker import ${quoted}`;
-    await run('sh', ['-c', load], { what: `loading ${name}` });
+    const importing = `tar -c --numeric-owner -C '${root}' . | docker import ${quoted}`;
+    await run('sh', ['-c', importing], { what: `loading ${name}` });
   } finally {
-    rmSync(merged, { recursive: true, force: true });
+    rmSync(root, { recursive: true, force: true });
   }
 }
 
@@ -189,14 +198,6 @@ async function tree(key, log, make) {
     },
   });
   return { key, folder: join(root, 'tree') };
-}
-
-function scratch(name) {
-  // In the cache, on one file system with what is linked to it.
-  const folder = join(cacheRoot(process.env, 'images'), `${name}-${process.pid}.tmp`);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  return folder;
 }
 
 function finish(folder) {
