@@ -68,6 +68,8 @@ async function main([distro = 'jazzy', ...rest]) {
   if (rest.length > 0 || DISTROS[distro] === undefined) {
     throw new SetupError(`usage: build.mjs [${Object.keys(DISTROS).join('|')}]`);
   }
+  // Where Debian has debootstrap and chroot, which a user's PATH may lack.
+  process.env.PATH = `${process.env.PATH ?? ''}:/usr/sbin:/sbin`;
   const begun = Date.now();
   const log = (line) => console.log(`images: ${String(Math.round((Date.now() - begun) / 1000)).padStart(3)} s ${line}`);
   await buildImages({ distro, log });
