@@ -162,3 +162,24 @@ it('an agent of link version 1 is never asked what it can not answer: the API sa
   expect([status, body.error_code]).toEqual([503, 'unavailable']);
   expect(body.message).toMatch(/too old/);
 });
+
+it('an agent of link version 1 is told its compose file as ever; the API says that it is too old to tell of it', async () => {
+  const content = { services: { web: { image: 'nginx:1' } } };
+  await cloud.call('POST', '/compose-files', { id: 'stack-1', content });
+  await cloud.call('POST', `/robots/${ROBOT}/compose-file`, { id: 'stack-1' });
+  let desired = await agent.next('desired');
+  while (desired.compose === null) desired = await agent.next('desired');
+  expect(desired.compose).toMatchObject({ id: 'stack-1', version: 1, name: 'stack-1', content });
+  const path = `/robots/${ROBOT}/compose-file`;
+  expect(await cloud.get<{ state: string }>(path)).toMatchObject({ state: 'pending_up', error_code: null });
+  const answers = [
+    await cloud.call<{ error_code: string; message: string }>('POST', `${path}/plan`, { id: 'stack-1' }),
+    await cloud.call<{ error_code: string; message: string }>('GET', `${path}/services/web/logs`),
+  ];
+  for (const { status, body } of answers) {
+    expect([status, body.error_code]).toEqual([503, 'unavailable']);
+    expect(body.message).toMatch(/too old/);
+  }
+  await cloud.call('DELETE', path);
+  while (desired.compose !== null) desired = await agent.next('desired');
+});

@@ -1,7 +1,13 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { robotComposeDetail, robotComposeService } from '@drover/shared/api/compose-detail';
 import type { ComposeStatus } from '@drover/shared/link/compose-status';
 import type { Desired } from '@drover/shared/link/desired';
+import { CloseCode } from '@drover/shared/link/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { backUpStore } from '../db/backup.js';
+import { STORE_FILE } from '../db/store.js';
+import { tempDir } from '../testing/cloud.js';
 import { type ConnectedCloud, composeStatus, startConnectedCloud } from '../testing/connected-cloud.js';
 
 const WEB = { services: { web: { image: 'nginx:1' } } };
@@ -23,11 +29,19 @@ describe('what a robot tells of its compose file', () => {
   /** What the robot is told when it is put on, or taken off. */
   const assign = async (body: object = { id: 'stack-1' }) => {
     expect((await cloud.post(PATH, body)).status).toBe(202);
-    return assignmentOf(await peer.next('desired'));
+    return assignmentOf(await newest());
   };
   const remove = async (query = '') => {
     expect((await cloud.delete(PATH + query)).status).toBe(202);
-    return (await peer.next('desired')).compose_removal;
+    return (await newest()).compose_removal;
+  };
+  /** Changes in quick succession may come as one. */
+  const newest = async () => {
+    const { revision } = await cloud.services.desired.forRobot(robot.ref.key);
+    for (;;) {
+      const desired = await peer.next('desired');
+      if (desired.revision === revision) return desired;
+    }
   };
   const assignmentOf = ({ compose }: Desired) => {
     if (!compose?.assignment) throw new Error('nothing is assigned');
@@ -145,5 +159,137 @@ describe('what a robot tells of its compose file', () => {
       { ...web, since: '2026-11-21T11:59:50.000Z' },
       { ...web, since: null },
     ]);
+  });
+
+  it('makes no state of words that have no sense, and a code of its own for an error without one', async () => {
+    const { assignment } = await assign();
+    await tell(assignment, { state: 'down' });
+    expect(await onRobot()).toEqual(['pending_up', null]);
+    await tell(assignment, { state: 'up', error_code: 'unhealthy' });
+    expect(await onRobot()).toEqual(['up', null]);
+    await tell(assignment, { state: 'error' });
+    expect(await onRobot()).toEqual(['error', 'start_failed']);
+    const removal = (await remove())?.assignment ?? '';
+    await tell(removal, { state: 'up' });
+    expect(await onRobot()).toEqual(['pending_down', null]);
+    await tell(removal, { state: 'error' });
+    expect(await onRobot()).toEqual(['error', 'stop_failed']);
+  });
+
+  it('is in the order in which it was told, over sessions too: the older one is heard no more', async () => {
+    const { assignment } = await assign();
+    const older = peer;
+    ({ peer } = await cloud.connect(robot.token));
+    await tell(assignment);
+    older.say(composeStatus(assignment, { state: 'error', error_code: 'unhealthy' }));
+    expect((await older.closed).code).toBe(CloseCode.replaced);
+    await cloud.services.composeReports.settled();
+    expect(await onRobot()).toEqual(['up', null]);
+  });
+
+  it('tries a removal again that failed, or that should take the volumes along, and else leaves it be', async () => {
+    await assign();
+    const first = await remove();
+    expect((await cloud.delete(PATH)).status).toBe(202);
+    const withVolumes = await remove('?volumes=true');
+    expect(withVolumes).toMatchObject({ volumes: true });
+    expect(withVolumes?.assignment).not.toBe(first?.assignment);
+    await tell(withVolumes?.assignment ?? '', { state: 'error', error_code: 'stop_failed' });
+    // What failed is neither up nor down: the file stays in use, and the robot is told of the removal still.
+    expect((await cloud.delete('/compose-files/stack-1')).body.error_code).toBe('compose_file_in_use');
+    expect((await cloud.services.desired.forRobot(robot.ref.key)).compose_removal).toEqual(withVolumes);
+    const again = await remove();
+    expect(again).toMatchObject({ volumes: false });
+    await tell(again?.assignment ?? '', { state: 'down' });
+    // Nothing is left to do but for the volumes.
+    const { revision } = await cloud.services.desired.forRobot(robot.ref.key);
+    await cloud.delete(PATH);
+    expect((await cloud.services.desired.forRobot(robot.ref.key)).compose_removal).toEqual(again);
+    expect((await remove('?volumes=true'))?.volumes).toBe(true);
+    expect((await cloud.services.desired.forRobot(robot.ref.key)).revision).toBeGreaterThan(revision);
+    expect((await cloud.delete(`${PATH}?volumes=yes`)).status).toBe(400);
+  });
+
+  it('asks for the volumes of a removal once: not of a robot that has done since what a backup knows nothing of', async () => {
+    await assign();
+    const removal = await remove('?volumes=true');
+    expect(removal?.volumes).toBe(true);
+    await tell(removal?.assignment ?? '', { state: 'down' });
+    const again = await cloud.connect(robot.token);
+    expect(again.desired.compose_removal).toEqual({ ...removal, volumes: false });
+    expect(await detail()).toMatchObject({ state: 'down', removal: { volumes: true } });
+  });
+
+  it('keeps a file in use while it runs, though another one is assigned', async () => {
+    const first = await assign();
+    await tell(first.assignment, { running: { id: 'stack-1', version: 1 } });
+    await cloud.post('/compose-files', { id: 'stack-2', content: NEWER });
+    const second = await assign({ id: 'stack-2' });
+    const used = await cloud.delete('/compose-files/stack-1');
+    expect([used.status, used.body.error_code]).toEqual([409, 'compose_file_in_use']);
+    expect(used.body.message).toContain('rover-1');
+    await tell(second.assignment, { running: { id: 'stack-2', version: 1 } });
+    expect((await cloud.delete('/compose-files/stack-1')).status).toBe(204);
+  });
+
+  it('goes with the robot, and a late word of a deleted one is left out', async () => {
+    const { assignment } = await assign();
+    await tell(assignment, { running: { id: 'stack-1', version: 1 } });
+    await cloud.delete('/robots/rover-1');
+    expect((await cloud.delete('/compose-files/stack-1')).status).toBe(204);
+    cloud.services.composeReports.reported(robot.ref, composeStatus(assignment), 0, cloud.clock.nowMs);
+    await cloud.services.composeReports.settled();
+    await cloud.services.deletion.settled();
+    for (const table of ['compose_status', 'robot_compose', 'robots'] as const) {
+      expect(await cloud.store.db.selectFrom(table).selectAll().execute()).toEqual([]);
+    }
+  });
+});
+
+describe('what a robot told of its compose file, after', () => {
+  it('a restart of the cloud and a return to a backup: the robot is told what was wanted then', async () => {
+    const dir = tempDir();
+    const begin = (name: string) => startConnectedCloud({ dataDir: join(dir.path, name) });
+    let cloud = await begin('one');
+    const robot = await cloud.robot('rover-1');
+    const onRobot = async () => {
+      const { status, body } = await cloud.get(`${PATH}/detail`);
+      expect(status).toBe(200);
+      return robotComposeDetail.parse(body);
+    };
+    const tell = async (status: ComposeStatus) => {
+      cloud.services.composeReports.reported(robot.ref, status, 0, cloud.clock.nowMs);
+      await cloud.services.composeReports.settled();
+    };
+    await cloud.post('/compose-files', { id: 'stack-1', content: WEB });
+    const { peer } = await cloud.connect(robot.token);
+    const assign = async () => {
+      await cloud.post(PATH, { id: 'stack-1' });
+      return (await peer.next('desired')).compose?.assignment ?? '';
+    };
+    const first = await assign();
+    await tell(composeStatus(first, { running: { id: 'stack-1', version: 1 } }));
+    mkdirSync(join(dir.path, 'two'));
+    backUpStore(join(dir.path, 'one'), join(dir.path, 'two', STORE_FILE));
+    await cloud.patch('/compose-files/stack-1', { content: NEWER });
+    const second = await assign();
+    const of2 = composeStatus(second, { running: { id: 'stack-1', version: 2 } });
+    await tell(of2);
+    await cloud.stop();
+
+    cloud = await begin('one');
+    expect(await onRobot()).toMatchObject({ state: 'up', version: 2, running: { version: 2 }, assignment: second });
+    await cloud.stop();
+
+    cloud = await begin('two');
+    const { desired } = await cloud.connect(robot.token);
+    expect(desired.compose).toMatchObject({ assignment: first, version: 1, content: WEB });
+    // The robot's own assignment is one that this store never made: what runs is shown, the state is not touched.
+    await tell(of2);
+    expect(await onRobot()).toMatchObject({ state: 'up', version: 1, running: { version: 2 }, assignment: first });
+    await tell(composeStatus(first, { state: 'pending_up', phase: 'starting', running: of2.running }));
+    expect(await onRobot()).toMatchObject({ state: 'pending_up', phase: 'starting' });
+    await cloud.stop();
+    dir.remove();
   });
 });

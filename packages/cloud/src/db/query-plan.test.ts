@@ -9,6 +9,7 @@ import {
 } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as commands from '../commands/store.js';
+import { composeOfRobot, composeStatusOf, composeVersionsOf, robotsUsing } from '../compose/store.js';
 import { INGEST_SQL } from '../data/ingest-sql.js';
 import { channelsByKey, pointHeads, pointMessages, pointPlaces, sourcesWithPoints } from '../data/store.js';
 import { dropsOf } from '../links/drops.js';
@@ -37,6 +38,10 @@ const READS: Record<string, Compilable> = {
   'a page of a robot’s commands': commands.listCommands(db, { tenantKey: 1, robotKey: 1, offset: 50, limit: 50 }),
   'the status of a stream': streamWithStatus(db, 1, '/odom'),
   'the link of a robot': robotWithLink(db, 1),
+  'the compose file of a robot': composeOfRobot(db, 1),
+  'what a robot told of its compose file': composeStatusOf(db, 1),
+  'the versions of a compose file': composeVersionsOf(db, 1),
+  'the robots that use a compose file': robotsUsing(db, { tenantKey: 1, key: 1, id: 'stack' }),
   'what a robot dropped': dropsOf(db, 1),
   'what a robot dropped of a source': dropsOf(db, 1, '/odom'),
   'the commands of a page': commands.listedCommands(db, [1, 2]),

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { uuid } from '@drover/shared/link/fields';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempDir } from '../testing/cloud.js';
@@ -84,6 +85,36 @@ describe('the store', () => {
       { reason: 'spool_full', rows: 7, bytes: 70 },
       { reason: 'too_old', rows: 1, bytes: 2 },
     ]);
+    raw.close();
+  });
+
+  it('gives what was assigned before an id, and what was removed before its removal', () => {
+    const raw = new Sqlite(':memory:');
+    migrate(raw, 1, MIGRATIONS.slice(0, 6));
+    raw.exec(`
+      INSERT INTO tenants (key, uuid, name, created_at_ms) VALUES (1, 'uuid', 'one', 1);
+      INSERT INTO compose_files VALUES (1, 1, 'stack', 1, 1);
+      INSERT INTO compose_versions VALUES (1, 1, 'stack', '{}', 1);
+    `);
+    const states = ['pending_up', 'up', 'error', 'pending_down', 'down'];
+    for (const [key, state] of states.entries()) {
+      raw
+        .prepare(
+          `INSERT INTO robots (key, tenant_key, id, name, token_hash, token_hint, online_updated_at_ms, created_at_ms)
+           VALUES (?, 1, ?, '', ?, '', 1, 1)`,
+        )
+        .run(key, state, state);
+      raw.prepare('INSERT INTO robot_compose VALUES (?, 1, 1, ?, NULL, 1)').run(key, state);
+    }
+    migrate(raw, 2);
+    const rows = raw
+      .prepare<[], { assignment: string; removal: number | null }>(
+        'SELECT assignment, removal_volumes AS removal FROM robot_compose ORDER BY robot_key',
+      )
+      .all();
+    expect(rows.map(({ removal }) => removal)).toEqual([null, null, null, 0, 0]);
+    expect(new Set(rows.map(({ assignment }) => assignment)).size).toBe(states.length);
+    for (const { assignment } of rows) expect(uuid.safeParse(assignment).success).toBe(true);
     raw.close();
   });
 
