@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { stampsOf } from '../data/stamp.js';
 import { GroupedWrites } from '../db/grouped-writes.js';
 import type { Store, Tx } from '../db/store.js';
+import { type UnstoredPresence, withUnstored } from '../robots/online.js';
 import type { RobotRef } from '../robots/robots.js';
 import { dropsOf, keepDrops } from './drops.js';
 import { missingOf, robotWithLink } from './store.js';
@@ -32,10 +33,12 @@ interface News {
 
 export class RobotLinks {
   readonly #store: Store;
+  readonly #unstored: UnstoredPresence;
   readonly #news: GroupedWrites<News>;
 
-  constructor(options: { store: Store; log: Logger }) {
+  constructor(options: { store: Store; log: Logger; unstored?: UnstoredPresence }) {
     this.#store = options.store;
+    this.#unstored = options.unstored ?? new Map();
     this.#news = new GroupedWrites<News>({ ...options, what: 'the state of links', write: keep });
   }
 
@@ -92,8 +95,9 @@ export class RobotLinks {
 
   /** The link of a robot as the API shows it. @throws ApiError robot_not_found */
   async of(robot: RobotRef): Promise<RobotLink> {
-    const row = await robotWithLink(this.#store.db, robot.key).executeTakeFirst();
-    if (!row) throw new ApiError('robot_not_found', `there is no robot with the id ${robot.id}`);
+    const stored = await robotWithLink(this.#store.db, robot.key).executeTakeFirst();
+    if (!stored) throw new ApiError('robot_not_found', `there is no robot with the id ${robot.id}`);
+    const row = withUnstored(stored, this.#unstored.get(robot.key));
     const drops = await dropsOf(this.#store.db, robot.key).execute();
     const missing = await missingOf(this.#store.db, robot.key).executeTakeFirst();
     const online = row.online === 1;

@@ -125,6 +125,25 @@ describe('robots', () => {
     expect((await cloud.get('/robots/rover-1')).body.online_updated_at).toBe('2026-11-21T12:00:10.000Z');
   });
 
+  it('shows what the store could not take of presence, everywhere, and nothing new where it had taken as much', async () => {
+    const { ref } = await cloud.robot('rover-1');
+    await cloud.post('/robots/rover-1/streams', { source: '/odom', type: 'nav_msgs/msg/Odometry', hz: 1 });
+    const shown = async () => {
+      const paths = ['/robots/rover-1', '/robots/rover-1/link', '/robots/rover-1/streams/%2Fodom/status'];
+      const answers = await Promise.all(paths.map((path) => cloud.get(path)));
+      return [...answers.map(({ body }) => body.online), answers[0]?.body.online_updated_at];
+    };
+    const cameMs = Date.parse('2026-11-21T13:00:00Z');
+    await cloud.services.robots.setOnline([{ robotKey: ref.key, online: true, atMs: cameMs }]);
+    cloud.unstored.set(ref.key, { online: true, atMs: cameMs + 60_000 });
+    expect(await shown()).toEqual([true, true, true, '2026-11-21T13:00:00.000Z']);
+    cloud.unstored.set(ref.key, { online: false, atMs: cameMs + 60_000.5 });
+    expect(await shown()).toEqual([false, false, false, '2026-11-21T13:01:00.000Z']);
+    expect((await cloud.get('/robots')).body[0].online).toBe(false);
+    cloud.unstored.clear();
+    expect((await shown())[0]).toBe(true);
+  });
+
   it('answers another tenant as if the robot did not exist', async () => {
     await cloud.post('/robots', { id: 'rover-1' });
     const { secret } = await cloud.services.tenants.create({ name: 'other' });

@@ -48,8 +48,10 @@ export async function startTestCloud(
   const log = pino({ level: 'silent' });
   const store = openStore({ dataDir, nowMs: now() });
   const bus = new InProcessBus();
+  const unstored = new Map<number, { online: boolean; atMs: number }>();
   const services = createServices({
     store,
+    unstored,
     bus,
     inboxes: options.inboxes ?? { inboxOf: () => undefined },
     questions: options.questions ?? NOBODY,
@@ -91,6 +93,8 @@ export async function startTestCloud(
     clock,
     store,
     bus,
+    /** What reads show of presence besides the store. */
+    unstored,
     services,
     request,
     get: (path: string, headers?: Record<string, string>) => request('GET', path, undefined, headers),
