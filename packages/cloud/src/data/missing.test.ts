@@ -1,3 +1,4 @@
+import type { RobotLink } from '@drover/shared/api/link';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RobotRef } from '../robots/robots.js';
 import { batchOfPoints } from '../testing/batches.js';
@@ -30,7 +31,7 @@ describe('rows that a robot had delivered and the store does not have', () => {
     cloud.services.writer.write(robot, await batch(firstSeq, rows), cloud.clock.nowMs, opens);
   const resume = (live: number, backfill = 1) =>
     cloud.services.writer.resume(robot, { id: SPOOL, first_seq: { live, backfill } }, cloud.clock.nowMs);
-  const link = async () => (await cloud.get('/robots/rover-1/link')).body;
+  const link = async () => (await cloud.get<RobotLink>('/robots/rover-1/link')).body;
 
   it('are counted and shown, and what comes after them is stored', async () => {
     expect(await resume(10)).toEqual({ live: 9, backfill: 0 });

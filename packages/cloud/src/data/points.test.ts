@@ -1,3 +1,5 @@
+import type { DataPoint, LogRecord } from '@drover/shared/api/data';
+import type { Stream } from '@drover/shared/api/streams';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RobotRef } from '../robots/robots.js';
 import { type TestPoint, writePoints } from '../testing/batches.js';
@@ -34,14 +36,14 @@ describe('reading data', () => {
 
   const write = (...points: TestPoint[]) => writePoints(cloud.services.writer, robot, points, AT);
   const messages = async (query: string): Promise<string[]> => {
-    const answer = await cloud.get(`/robots/rover-1/logs?${query}`);
+    const answer = await cloud.get<LogRecord[]>(`/robots/rover-1/logs?${query}`);
     expect(answer.status).toBe(200);
-    return answer.body.map((row: { msg: string }) => row.msg);
+    return answer.body.map(({ msg }) => msg);
   };
 
   it('gives a log record its own fields', async () => {
     await write(log('hello', AT));
-    const { body } = await cloud.get('/robots/rover-1/logs');
+    const { body } = await cloud.get<LogRecord[]>('/robots/rover-1/logs');
     expect(body).toEqual([
       {
         uuid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
@@ -67,7 +69,7 @@ describe('reading data', () => {
     [255, 'fatal'],
   ])('shows level %i as %s', async (level, label) => {
     await write(log('hello', AT, { level }));
-    expect((await cloud.get('/robots/rover-1/logs')).body[0].level).toBe(label);
+    expect((await cloud.get<LogRecord[]>('/robots/rover-1/logs')).body[0]?.level).toBe(label);
   });
 
   it('shows any other message as JSON text of its publisher, or of its source where that is not known', async () => {
@@ -77,9 +79,9 @@ describe('reading data', () => {
       payload: { data: 'é' },
       stampMs: AT - 1,
     });
-    const { body } = await cloud.get('/robots/rover-1/logs');
+    const { body } = await cloud.get<LogRecord[]>('/robots/rover-1/logs');
     expect(body[0]).toMatchObject({ level: 'info', name: '/counter_node', file: '', function: '', line: 0 });
-    expect(body[0].msg).toBe('{"data":7}');
+    expect(body[0]?.msg).toBe('{"data":7}');
     expect(body[1]).toMatchObject({ name: '/other', msg: '{"data":"é"}' });
   });
 
@@ -100,12 +102,12 @@ describe('reading data', () => {
 
   it('gives a point the same uuid and stamp in /data, with its message whole', async () => {
     await write(counter(2 ** 53 - 1, AT));
-    const [record] = (await cloud.get('/robots/rover-1/logs')).body;
+    const [record] = (await cloud.get<LogRecord[]>('/robots/rover-1/logs')).body;
     const { body } = await cloud.get('/robots/rover-1/data');
     expect(body).toEqual([
       {
-        uuid: record.uuid,
-        stamp: record.stamp,
+        uuid: record?.uuid,
+        stamp: record?.stamp,
         source: '/counter',
         type: 'std_msgs/msg/Int64',
         payload: { data: 2 ** 53 - 1 },
@@ -115,7 +117,7 @@ describe('reading data', () => {
 
   it('gives every point a uuid of its own, the same at every read', async () => {
     await write(counter(1, AT), counter(2, AT), counter(3, AT, '/other'));
-    const uuids = async () => (await cloud.get('/robots/rover-1/data')).body.map((row: { uuid: string }) => row.uuid);
+    const uuids = async () => (await cloud.get<DataPoint[]>('/robots/rover-1/data')).body.map(({ uuid }) => uuid);
     const first = await uuids();
     expect(new Set(first).size).toBe(3);
     expect(await uuids()).toEqual(first);
@@ -162,11 +164,11 @@ describe('reading data', () => {
 
   it('lists a point whose bytes are no message of its type, and says so', async () => {
     await write({ ...counter(1, AT), cdr: new Uint8Array([0, 1, 0, 0, 9]) }, counter(2, AT + 1));
-    const [good, bad] = (await cloud.get('/robots/rover-1/logs')).body;
-    expect(good.msg).toBe('{"data":2}');
-    expect(bad.msg).toMatch(/std_msgs\/msg\/Int64 could not be decoded/);
-    const data = (await cloud.get('/robots/rover-1/data')).body;
-    expect(data[1].payload).toEqual({ $undecodable: expect.any(String) });
+    const [good, bad] = (await cloud.get<LogRecord[]>('/robots/rover-1/logs')).body;
+    expect(good?.msg).toBe('{"data":2}');
+    expect(bad?.msg).toMatch(/std_msgs\/msg\/Int64 could not be decoded/);
+    const data = (await cloud.get<DataPoint[]>('/robots/rover-1/data')).body;
+    expect(data[1]?.payload).toEqual({ $undecodable: expect.any(String) });
   });
 
   it('refuses a page over 16 MiB, naming limit', async () => {
@@ -194,7 +196,7 @@ describe('reading data', () => {
     expect((await cloud.delete('/robots/rover-1/streams/%2Fcounter')).status).toBe(204);
     expect(await messages('source=/counter')).toHaveLength(2);
     await cloud.post('/robots/rover-1/streams', stream);
-    expect((await cloud.get('/robots/rover-1/streams')).body[0]).toMatchObject({
+    expect((await cloud.get<Stream[]>('/robots/rover-1/streams')).body[0]).toMatchObject({
       first_recording: '2026-11-21T12:00:00.000Z',
       last_recording: '2026-11-21T12:00:01.000Z',
       num_recordings: 2,
