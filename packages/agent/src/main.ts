@@ -8,7 +8,7 @@ import { DataDirUnusableError } from './disk/data-dir.js';
 import { DataDirBusyError } from './disk/instance-lock.js';
 import { runDoctor } from './doctor/doctor.js';
 import { RclnodejsUnavailableError } from './ros/rclnodejs/load.js';
-import { settingsHelp } from './settings.js';
+import { misspelt, settingsHelp } from './settings.js';
 import { readSupervision, startBeats } from './supervisor/supervisor.js';
 
 /** What a supervisor should not try again by itself (EX_CONFIG of sysexits.h). */
@@ -44,6 +44,7 @@ async function run(): Promise<void> {
   try {
     const config = loadConfig(process.env);
     log.level = config.logLevel;
+    for (const words of misspelt(process.env)) log.warn(words);
     process.on('uncaughtException', (error) => die(log, error));
     const supervision = readSupervision(process.env);
     const agent = startAgent(config, supervision.previousEnd, log, stopping.signal);
@@ -63,7 +64,8 @@ async function run(): Promise<void> {
       process.exit(EXIT_CONFIG);
     }
     if (!(error instanceof ConfigError)) return die(log, error);
-    console.error(`drover-agent can't start; these settings are wrong (drover-agent --help):\n${error.message}`);
+    const wrong = [error.message, ...misspelt(process.env)].join('\n');
+    console.error(`drover-agent can't start; these settings are wrong (drover-agent --help):\n${wrong}`);
     process.exit(EXIT_CONFIG);
   }
 }

@@ -1,3 +1,4 @@
+import { misspeltSettings } from '@drover/shared/settings/misspelt';
 import { z } from 'zod';
 import { checkNamespace, REMAP_RULES_MAX, readRemapRule } from './ros/name-resolution.js';
 
@@ -159,6 +160,14 @@ export const SETTINGS = {
 export type SettingKey = keyof typeof SETTINGS;
 /** What each setting's schema makes of its text. */
 export type SettingValues = { [K in SettingKey]: z.output<(typeof SETTINGS)[K]['schema']> };
+
+/** Warnings about variables that look like a setting written wrongly. */
+export function misspelt(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return misspeltSettings(
+    env,
+    Object.values<Setting>(SETTINGS).map((known) => known.env),
+  );
+}
 
 /** The settings as the last part of `--help`. */
 export function settingsHelp(): string {

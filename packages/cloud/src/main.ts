@@ -21,10 +21,11 @@ import { Metrics } from './status/metrics.js';
 import { statusPageRouter } from './status/page.js';
 
 /** The cloud, from its settings to its end: everything there is, in the order it starts; it stops in reverse. */
-async function serve(config: Config): Promise<void> {
+async function serve(config: Config, warnings: readonly string[]): Promise<void> {
   const now = Date.now;
   const monotonicNow = () => performance.now();
   const log = createLog({ level: config.logLevel, monotonicNow });
+  for (const words of warnings) log.warn(words);
   const stopping = stopSignal(config.drainS, log);
   const opening = openWhenDiskAllows({ dataDir: config.dataDir, now, log, signal: stopping.signal });
   const { store, release } = await opening.catch((error: unknown) => {
