@@ -109,6 +109,7 @@ describe('drover-agent', () => {
     expect(await help.ended).toBe(0);
     expect(help.text()).toContain('DROVER_DATA_DIR (yaml: data_dir) [./drover-agent-data]');
     expect(help.text()).toContain('policy (agent.yaml only)');
+    expect(help.text()).toContain('Usage: drover-agent [options] [command]\n');
     const version = start({}, ['--version']);
     await version.ended;
     expect(version.text()).toMatch(/^\d{4}-\d\d-\d\d\n$/);

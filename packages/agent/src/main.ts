@@ -24,6 +24,8 @@ const program = new Command('drover-agent')
   .description('Joins a robot and its ROS 2 graph to a Drover cloud.')
   .version(RELEASE_DATE)
   .addHelpText('after', `\n${settingsHelp()}`)
+  // Else the argument below is named beside the commands, as a second one.
+  .usage('[options] [command]')
   .argument('[command]', 'nothing to run the agent')
   .action((command?: string) => (command === undefined ? run() : program.error(unknownCommand(command))));
 program
