@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { RobotLink } from '@drover/shared/api/link';
 import type { StreamStatus } from '@drover/shared/api/streams';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TestAgent } from './support/agent.js';
@@ -37,6 +38,10 @@ describeDisk('a robot whose disk takes no writes', () => {
     disk?.unmount();
   });
 
+  /** As the API shows it, long before memory is at its bound. */
+  const storageIs = (state: string) =>
+    cloud.until<RobotLink>('/robots/rover-1/link', ({ spool }) => spool?.storage === state);
+
   it('because it is full: commands are refused with words, samples wait, and all goes on by itself once there is room', async () => {
     const since = agent.process.lines.length;
     disk.fill();
@@ -45,8 +50,10 @@ describeDisk('a robot whose disk takes no writes', () => {
     expect(refused.error_message).toMatch(/disk.*full/);
     await agent.process.line((line) => /spool can not be written/.test(line.msg), since);
     expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ error_code: 'robot_storage_failed' });
+    await storageIs('failing');
     disk.free();
     await counterGoesOn(cloud, 50);
+    await storageIs('ok');
     expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
     const values = tally(await counterValues(cloud));
     expect(values).toMatchObject({ twice: 0, missing: 0 });

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Desired } from '@drover/shared/link/desired';
+import type { StorageState } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { CloudClient } from './cloud-client.js';
 import { CommandRunner } from './commands/runner.js';
@@ -50,7 +51,11 @@ export async function startAgent(
   const files = { dataDir, newId: randomUUID, now: wallNow, monotonicNow, log };
   const bounds = { bytesMax: config.spoolBytesMax, memoryBytesMax: config.spoolMemoryBytesMax };
   const inbox = await whenDiskTakesIt(() => openInbox(files), patience);
-  const spool = await whenDiskTakesIt(() => openSpool({ ...files, ...bounds }), patience);
+  let storage: StorageState = 'ok';
+  const onWrite = (taken: boolean) => {
+    storage = taken ? 'ok' : 'failing';
+  };
+  const spool = await whenDiskTakesIt(() => openSpool({ ...files, ...bounds, onWrite }), patience);
   // Before anything native: what ended the agent before must be known, and noted, by then.
   const quarantine = new Quarantine({ dataDir, previousEnd, wallNow, log: log.child({ part: 'quarantine' }) });
   const graph = await openGraph(config, quarantine, log);
@@ -72,7 +77,7 @@ export async function startAgent(
     spoolId: () => spool.id,
     monotonicNow,
   });
-  const linkReporter = new LinkReporter({ spool, clock, monotonicNow });
+  const linkReporter = new LinkReporter({ spool, storage: () => storage, clock, monotonicNow });
   const compose = new ComposeAssignment(log);
   const apply = (wanted: Desired) => {
     spool.setMaxAges(maxAges(wanted));

@@ -107,6 +107,18 @@ describe('a robot’s link', () => {
     });
   });
 
+  it('shows whether the robot’s disk takes writes; null where its agent is too old to tell', async () => {
+    await online('12:00:00');
+    for (const [said, shown] of [
+      [{}, null],
+      [{ storage: 'failing' }, 'failing'],
+      [{ storage: 'ok' }, 'ok'],
+    ] as const) {
+      told(status(said));
+      expect((await link()).spool?.storage).toBe(shown);
+    }
+  });
+
   it('shows the clock’s offset with its uncertainty and when it was measured', async () => {
     await online('12:00:00');
     cloud.services.links.clockMeasured(robot, { offset_ms: -1234.5, uncertainty_ms: 8 }, at('12:00:01'));

@@ -84,6 +84,7 @@ export class RobotLinks {
       spool_bytes: spool.bytes,
       spool_bytes_max: spool.bytes_max,
       spool_oldest_ms: oldest === null ? null : stampsOf(oldest, clockOffsetMs, atMs).stampMs,
+      spool_storage: spool.storage ?? null,
       reported_at_ms: Math.floor(atMs),
     });
     // The newest stay: a robot gone mad must not hold the store's connection, nor fill our memory.
@@ -162,7 +163,7 @@ function clockOf(row: LinkRow): RobotLink['clock'] {
 function spoolOf(row: LinkRow): RobotLink['spool'] {
   const { spool_rows: rows, spool_bytes: bytes, spool_bytes_max: bytesMax } = row;
   if (rows === null || bytes === null || bytesMax === null) return null;
-  return { rows, bytes, bytes_max: bytesMax, oldest: timestampOf(row.spool_oldest_ms) };
+  return { rows, bytes, bytes_max: bytesMax, oldest: timestampOf(row.spool_oldest_ms), storage: row.spool_storage };
 }
 
 function timestampOf(ms: number | null): string | null {

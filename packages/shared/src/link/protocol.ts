@@ -11,8 +11,9 @@
  *   3  2026-11-21  up: link_status (only to clouds of version 3 and later), stream_status' spool_id; hello's
  *                  inbox.robot_id and inbox.lineage, inbox_version of command_taken and command_outcome,
  *                  welcome's inbox and robot_uid, hello's inbox.robot_uid; hello's spool.first_seq
+ *   4  2026-11-21  link_status' spool.storage
  */
-export const LINK_VERSION = 3;
+export const LINK_VERSION = 4;
 
 /** The oldest agent still served: the first version, since none has been retired yet. */
 export const LINK_VERSION_OLDEST = 1;
