@@ -119,12 +119,12 @@ describe('a robot’s link', () => {
     }
   });
 
-  it('shows the clock’s offset with its uncertainty and when it was measured', async () => {
+  it('shows the clock’s offset with its uncertainty, to the microsecond, and when it was measured', async () => {
     await online('12:00:00');
-    cloud.services.links.clockMeasured(robot, { offset_ms: -1234.5, uncertainty_ms: 8 }, at('12:00:01'));
+    cloud.services.links.clockMeasured(robot, { offset_ms: -1234.50049, uncertainty_ms: 8.123456789 }, at('12:00:01'));
     expect((await link()).clock).toEqual({
       offset_ms: -1234.5,
-      uncertainty_ms: 8,
+      uncertainty_ms: 8.123,
       measured_at: '2026-11-21T12:00:01.000Z',
     });
   });

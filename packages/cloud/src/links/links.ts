@@ -157,7 +157,16 @@ type LinkRow = NonNullable<Awaited<ReturnType<ReturnType<typeof robotWithLink>['
 function clockOf(row: LinkRow): RobotLink['clock'] {
   const { clock_offset_ms: offset, clock_uncertainty_ms: uncertainty, clock_measured_at_ms: atMs } = row;
   if (offset === null || uncertainty === null || atMs === null) return null;
-  return { offset_ms: offset, uncertainty_ms: uncertainty, measured_at: new Date(atMs).toISOString() };
+  return {
+    offset_ms: toMicros(offset),
+    uncertainty_ms: toMicros(uncertainty),
+    measured_at: new Date(atMs).toISOString(),
+  };
+}
+
+/** Milliseconds, without digits that no clock here measures. */
+function toMicros(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }
 
 function spoolOf(row: LinkRow): RobotLink['spool'] {
