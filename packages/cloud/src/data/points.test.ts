@@ -131,6 +131,46 @@ describe('reading data', () => {
     expect(await messages('offset=6')).toEqual([]);
   });
 
+  it('pages by before without a repeat or a gap while data arrives, also among points of one stamp', async () => {
+    await write(...Array.from({ length: 20 }, (_, n) => counter(n, AT + Math.floor(n / 7), n % 2 ? '/a' : '/b')));
+    const read: string[] = [];
+    for (let page = 0, before = ''; page === 0 || before !== ''; page += 1) {
+      const answer = await cloud.get<LogRecord[]>(`/robots/rover-1/logs?limit=3${before}`);
+      expect(answer.status).toBe(200);
+      read.push(...answer.body.map(({ msg }) => msg));
+      const last = answer.body.at(-1);
+      before = last ? `&before=${last.uuid}` : '';
+      // Newest ones, which would push down what offset counts, also of a stamp that is being read.
+      await write(counter(1_000 + page, AT + 2 - (page % 3), '/a'), counter(2_000 + page, AT + 10 + page, '/b'));
+    }
+    const first = Array.from({ length: 20 }, (_, n) => `{"data":${19 - n}}`);
+    expect(read.filter((msg) => first.includes(msg))).toEqual(first);
+    expect(new Set(read).size).toBe(read.length);
+  });
+
+  it('goes on by before within a source, upper case or not, and past an offset', async () => {
+    await write(...[1, 2, 3, 4, 5].map((n) => counter(n, AT + n)), log('other', AT + 3));
+    const [, second] = (await cloud.get<DataPoint[]>('/robots/rover-1/data?source=/counter')).body;
+    const uuid = second?.uuid.toUpperCase();
+    expect(await messages(`source=/counter&before=${uuid}`)).toEqual(['{"data":3}', '{"data":2}', '{"data":1}']);
+    expect(await messages(`source=/counter&before=${uuid}&offset=1&limit=1`)).toEqual(['{"data":2}']);
+  });
+
+  it('refuses a before that is no uuid, or of no point that is kept, naming the way on', async () => {
+    await write(counter(1, AT));
+    const [point] = (await cloud.get<DataPoint[]>('/robots/rover-1/data')).body;
+    const gone = point?.uuid.replace(/.{3}$/, (end) => (end === '000' ? '111' : '000'));
+    for (const [query, words] of [
+      ['before=last', /uuid/],
+      [`before=${gone}`, /no longer kept: go on with to=2026-11-21T12:00:00\.000Z/],
+      [`source=/other&before=${point?.uuid}`, /not among these sources/],
+    ] as const) {
+      const answer = await cloud.get<{ message: string; details: { path: string }[] }>(`/robots/rover-1/logs?${query}`);
+      expect([answer.status, answer.body.details.map(({ path }) => path)]).toEqual([400, ['before']]);
+      expect(answer.body.message).toMatch(words);
+    }
+  });
+
   it('merges more sources than one query takes', async () => {
     await write(...Array.from({ length: 450 }, (_, at) => counter(at, AT + at, `/source_${at % 430}`)));
     expect(await messages('limit=3')).toEqual(['{"data":449}', '{"data":448}', '{"data":447}']);

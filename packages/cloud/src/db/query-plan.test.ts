@@ -43,6 +43,7 @@ const READS: Record<string, Compilable> = {
   'the sources of a robot': sourcesWithPoints(db, 1),
   'a page of one source': pointPlaces(db, { ...page, sourceKeys: [1] }),
   'a page of three sources, merged': pointPlaces(db, { ...page, sourceKeys: [1, 2, 3] }),
+  'a page after a point': pointPlaces(db, { ...page, sourceKeys: [1, 2], before: { id: 5, stamp_ms: 1 } }),
   'a page of many sources, merged': pointPlaces(db, {
     ...page,
     sourceKeys: Array.from({ length: 200 }, (_, at) => at),
