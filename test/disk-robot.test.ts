@@ -1,42 +1,26 @@
-import { join } from 'node:path';
 import type { RobotLink } from '@drover/shared/api/link';
 import type { StreamStatus } from '@drover/shared/api/streams';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestAgent } from './support/agent.js';
-import { TestCloud } from './support/cloud.js';
-import { COUNTER, counterGoesOn, counterValues, tally } from './support/counter.js';
-import { describeDisk, SmallDisk } from './support/small-disk.js';
+import type { TestAgent } from './support/agent.js';
+import type { TestCloud } from './support/cloud.js';
+import { counterGoesOn, counterValues, tally } from './support/counter.js';
+import { type OnSmallDisk, startOnSmallDisk } from './support/on-small-disk.js';
+import { describeDisk, type SmallDisk } from './support/small-disk.js';
 import { addStream, untilStatus } from './support/streams.js';
 
 const TRIGGER = { interface: 'service', name: '/reset_odometry', type: 'std_srvs/srv/Trigger', payload: {} };
 
 describeDisk('a robot whose disk takes no writes', () => {
+  let system: OnSmallDisk;
   let cloud: TestCloud;
   let disk: SmallDisk;
   let agent: TestAgent;
 
   beforeAll(async () => {
-    disk = new SmallDisk(64);
-    cloud = await TestCloud.start();
-    const token = await cloud.register('rover-1');
-    agent = await TestAgent.start({
-      url: cloud.url,
-      token,
-      dataDir: join(disk.path, 'agent'),
-      supervised: true,
-      env: { DROVER_SPOOL_MEMORY_MB: '3' },
-    });
-    await cloud.online('rover-1');
-    await addStream(cloud, COUNTER.source, COUNTER.type, COUNTER.hz);
-    await counterGoesOn(cloud);
+    system = await startOnSmallDisk('agent', { supervised: true, env: { DROVER_SPOOL_MEMORY_MB: '3' } });
+    ({ cloud, disk, agent } = system);
   });
-
-  afterAll(async () => {
-    disk?.free();
-    expect(await agent?.stop()).toBe(0);
-    expect(await cloud?.stop()).toBe(0);
-    disk?.unmount();
-  });
+  afterAll(() => system?.stop());
 
   /** As the API shows it, long before memory is at its bound. */
   const storageIs = (state: string) =>
