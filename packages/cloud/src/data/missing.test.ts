@@ -48,6 +48,20 @@ describe('rows that a robot had delivered and the store does not have', () => {
     expect((await link()).missing_rows).toBe(8);
   });
 
+  it('are counted however often they are found, in a bounded number of rows of the store', async () => {
+    let expected = 0;
+    for (let first = 10; first < 10 + 2 * 1_100; first += 2) {
+      await resume(first);
+      expected = first - 5;
+    }
+    expect((await link()).missing_rows).toBe(expected);
+    const kept = await cloud.store.db.selectFrom('missing_rows').select('first_seq').execute();
+    expect(kept.length).toBeLessThanOrEqual(1_000);
+    // And goes on from there.
+    await resume(5_000);
+    expect((await link()).missing_rows).toBe(4_995);
+  });
+
   it('are none where the robot holds what follows, or more', async () => {
     expect(await resume(5)).toEqual({ live: 4, backfill: 0 });
     expect(await resume(2)).toEqual({ live: 4, backfill: 0 });

@@ -171,6 +171,34 @@ describe('reading data', () => {
     }
   });
 
+  it('stores points of ever new publishers without their name, once a source has had ten thousand', async () => {
+    const { db } = cloud.store;
+    await write(counter(1, AT));
+    const { source_key, schema_key } = await db.selectFrom('channels').selectAll().executeTakeFirstOrThrow();
+    for (let at = 1; at < 10_000; at += 1_111) {
+      const names = Array.from({ length: 1_111 }, (_, n) => ({
+        source_key,
+        schema_key,
+        publisher: `/talker_${at + n}`,
+      }));
+      await db.insertInto('channels').values(names).execute();
+    }
+    await write({ ...counter(2, AT + 1), publisher: '/talker_new' }, { ...counter(3, AT + 2), publisher: '/talker_5' });
+    await write({ ...counter(4, AT + 3), publisher: '/talker_newer' });
+    const { body } = await cloud.get<LogRecord[]>('/robots/rover-1/logs');
+    expect(body.map(({ msg, name }) => [msg, name])).toEqual([
+      ['{"data":4}', '/counter'],
+      ['{"data":3}', '/talker_5'],
+      ['{"data":2}', '/counter'],
+      ['{"data":1}', '/counter_node'],
+    ]);
+    const { count } = await db
+      .selectFrom('channels')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    expect(count).toBe(10_001);
+  });
+
   it('merges more sources than one query takes', async () => {
     await write(...Array.from({ length: 450 }, (_, at) => counter(at, AT + at, `/source_${at % 430}`)));
     expect(await messages('limit=3')).toEqual(['{"data":449}', '{"data":448}', '{"data":447}']);
