@@ -15,6 +15,7 @@ const ALONE = [
   `test/soak/**/*.${kind}.ts`,
   `test/isolation*.${kind}.ts`,
   `test/disk-flushes.${kind}.ts`,
+  `packages/agent/src/ros/rclnodejs/burst*.${kind}.ts`,
 ];
 
 export default defineConfig({
