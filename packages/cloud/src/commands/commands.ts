@@ -152,6 +152,11 @@ export class Commands {
   async sweep(): Promise<void> {
     const { db } = this.#store;
     const nowMs = this.#now();
+    this.#giveUpFromMs = Math.min(this.#giveUpFromMs, nowMs + START_GRACE_MS);
+    const renewed = await commandStore.renewFromFuture(db, nowMs);
+    if (renewed > 0n) {
+      this.#log.warn({ commands: Number(renewed) }, 'the clock was set back: open commands have their time anew');
+    }
     await commandStore.expireUnbound(
       db,
       nowMs,
