@@ -11,9 +11,10 @@ import { openStoreFile, setAside } from '../disk/store-file.js';
 import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
 import { openSpool } from './open.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
-import { BUFFER_BYTES_MAX, COMMIT_INTERVAL_MS, Spool } from './spool.js';
+import { COMMIT_INTERVAL_MS, Spool } from './spool.js';
 import { SpoolStore } from './store.js';
 import { Uploader } from './uploader.js';
+import { BUFFER_BYTES_MAX } from './waiting-samples.js';
 
 const NOTHING = { live: 0, backfill: 0 };
 

@@ -7,16 +7,10 @@ import { claimFile, othersFile, type RobotIdentity } from '../disk/robot-identit
 import { isCorrupt } from '../disk/store-file.js';
 import { AgeMarks } from './age-marks.js';
 import { type Boot, type ClockReading, systemBoot } from './clocks.js';
-import {
-  type BatchRecord,
-  type DropCount,
-  type DropReason,
-  DropReason as Reason,
-  type Sample,
-  sampleBytes,
-  sourceOf,
-} from './rows.js';
-import type { AgeBound, SpoolStore } from './store.js';
+import type { AgeBound } from './row-dropper.js';
+import { type BatchRecord, type DropCount, type DropReason, type Sample, sourceOf } from './rows.js';
+import type { SpoolStore } from './store.js';
+import { WaitingSamples } from './waiting-samples.js';
 
 /** Samples wait in memory at most this long for their commit: with it, what a kill -9 can lose. */
 export const COMMIT_INTERVAL_MS = 200;
@@ -28,10 +22,6 @@ const COMMIT_INTERVAL_BUSY_MS = 25;
 const COMMIT_INTERVAL_IDLE_MS = 1_000;
 /** After a commit that the disk refused. */
 const RETRY_INTERVAL_MS = 1_000;
-/** What waits in memory while the disk refuses, unless told otherwise; past it the oldest goes, counted. */
-export const BUFFER_BYTES_MAX = 16 * 1024 * 1024;
-/** What a sample takes in memory beside its bytes, about: objects and a buffer of its own. */
-const SAMPLE_MEMORY_BYTES = 600;
 const ERROR_LOG_INTERVAL_MS = 60_000;
 /**
  * The spool leaves so much of the disk free, whatever its bound: on a disk that it had filled itself it could not even give
@@ -82,9 +72,7 @@ export class Spool {
   readonly #options: SpoolOptions;
   #store: SpoolStore;
   #outlet: BatchOutlet | null = null;
-  #buffer: Sample[] = [];
-  #bufferBytes = 0;
-  #drops = new Map<string, DropCount>();
+  readonly #waiting: WaitingSamples;
   #acked: Partial<Record<Lane, number>> = {};
   #maxAges: ReadonlyMap<string, number> = new Map();
   readonly #ageMarks = new AgeMarks();
@@ -102,6 +90,7 @@ export class Spool {
     this.#options = options;
     this.#boot = options.boot ?? systemBoot();
     this.#sinceBootMs = this.#boot.sinceMs() - options.monotonicNow();
+    this.#waiting = new WaitingSamples(options.memoryBytesMax);
     this.#store = options.open();
     this.#ageMarks.mark(this.#store.nextId, options.monotonicNow());
   }
@@ -144,19 +133,16 @@ export class Spool {
     }
     // By a clock that a restart of the agent does not set back.
     const { clockMs } = sample;
-    this.#buffer.push(clockMs === undefined ? sample : { ...sample, clockMs: clockMs - this.#sinceBootMs });
-    this.#bufferBytes += sampleBytes(sample);
+    this.#waiting.add(clockMs === undefined ? sample : { ...sample, clockMs: clockMs - this.#sinceBootMs });
     // A burst of big messages: a disk that takes it loses none.
-    if (this.#isMemoryFull() && !this.#failing) this.#commit();
-    this.#boundBuffer();
-    this.#schedule(this.#bufferBytes >= COMMIT_BYTES ? 0 : COMMIT_INTERVAL_MS);
+    if (this.#waiting.isFull && !this.#failing) this.#commit();
+    this.#waiting.bound();
+    this.#schedule(this.#waiting.size.bytes >= COMMIT_BYTES ? 0 : COMMIT_INTERVAL_MS);
   }
 
   /** Counts samples that never came here, for instance those over a stream's size bound. */
   countDrop(source: string, reason: DropReason, rows: number, bytes: number): void {
-    const key = `${reason} ${source}`;
-    const known = this.#drops.get(key) ?? { source, reason, rows: 0, bytes: 0 };
-    this.#drops.set(key, { ...known, rows: known.rows + rows, bytes: known.bytes + bytes });
+    this.#waiting.countDrop(source, reason, rows, bytes);
     this.#schedule(COMMIT_INTERVAL_MS);
   }
 
@@ -171,7 +157,7 @@ export class Spool {
   /** Everything ever dropped, by source and reason, what is not on disk yet included; empty where the file can't be read. */
   drops(): DropCount[] {
     const total = new Map<string, DropCount>();
-    for (const drop of [...this.#storedDrops(), ...this.#drops.values()]) {
+    for (const drop of [...this.#storedDrops(), ...this.#waiting.drops]) {
       const key = `${drop.reason} ${drop.source}`;
       const known = total.get(key) ?? { ...drop, rows: 0, bytes: 0 };
       total.set(key, { ...known, rows: known.rows + drop.rows, bytes: known.bytes + drop.bytes });
@@ -255,8 +241,8 @@ export class Spool {
     this.#outlet = null;
     if (this.#timer) clearTimeout(this.#timer);
     this.#commit();
-    if (this.#buffer.length > 0) {
-      const lost = { rows: this.#buffer.length, bytes: this.#bufferBytes };
+    const lost = this.#waiting.size;
+    if (lost.rows > 0) {
       this.#options.log.error(lost, 'the disk still refuses writes: what waited in memory is lost with this stop');
     }
     this.#store.close();
@@ -277,11 +263,10 @@ export class Spool {
 
   #commit(): void {
     if (!this.#store.isOpen && !this.#reopened()) return;
-    const samples = this.#buffer;
-    const drops = [...this.#drops.values()];
+    const { samples, drops } = this.#waiting;
     const acked = this.#acked;
     const outlet = this.#outlet;
-    if (samples.length === 0 && drops.length === 0 && Object.keys(acked).length === 0 && !outlet) return;
+    if (this.#waiting.isEmpty && Object.keys(acked).length === 0 && !outlet) return;
     try {
       const formed = this.#store.commit({
         samples,
@@ -294,9 +279,7 @@ export class Spool {
         clock: { ...this.#clockNow(), measured: outlet?.clock?.() ?? null },
       });
       this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
-      this.#buffer = [];
-      this.#bufferBytes = 0;
-      this.#drops = new Map();
+      this.#waiting.clear();
       this.#acked = {};
       if (this.#failing) this.#options.log.info('the spool takes writes again');
       this.#failing = false;
@@ -343,8 +326,10 @@ export class Spool {
     }
     if (monotonicNow() - this.#lastErrorLogMs >= ERROR_LOG_INTERVAL_MS) {
       this.#lastErrorLogMs = monotonicNow();
-      const waiting = { rows: this.#buffer.length, bytes: this.#bufferBytes };
-      log.error({ err: error, waiting }, 'the spool can not be written; data waits in memory, trying again');
+      log.error(
+        { err: error, waiting: this.#waiting.size },
+        'the spool can not be written; data waits in memory, trying again',
+      );
     }
     this.#schedule(RETRY_INTERVAL_MS);
   }
@@ -378,20 +363,6 @@ export class Spool {
     } catch {
       // The next commit finds out what is wrong, and says it.
       return [];
-    }
-  }
-
-  #isMemoryFull(): boolean {
-    const bytesMax = this.#options.memoryBytesMax ?? BUFFER_BYTES_MAX;
-    return this.#buffer.length > 1 && this.#bufferBytes + this.#buffer.length * SAMPLE_MEMORY_BYTES > bytesMax;
-  }
-
-  #boundBuffer(): void {
-    while (this.#isMemoryFull()) {
-      const oldest = this.#buffer.shift();
-      if (!oldest) return;
-      this.#bufferBytes -= sampleBytes(oldest);
-      this.countDrop(sourceOf(oldest), Reason.diskRefused, 1, sampleBytes(oldest));
     }
   }
 }
