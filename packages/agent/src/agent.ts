@@ -49,7 +49,8 @@ export async function startAgent(
   const unlock = await whenDiskTakesIt(() => openDataDir(dataDir), patience);
 
   const files = { dataDir, newId: randomUUID, now: wallNow, monotonicNow, log };
-  const bounds = { bytesMax: config.spoolBytesMax, memoryBytesMax: config.spoolMemoryBytesMax };
+  const { spoolBytesMax: bytesMax, spoolAgeMsMax: ageMsMax, spoolMemoryBytesMax: memoryBytesMax } = config;
+  const bounds = { bytesMax, ageMsMax, memoryBytesMax };
   const inbox = await whenDiskTakesIt(() => openInbox(files), patience);
   let storage: StorageState = 'ok';
   const onWrite = (taken: boolean) => {
@@ -62,7 +63,7 @@ export async function startAgent(
   await graph.start();
 
   const clock = new CloudClock(monotonicNow, wallNow);
-  const uploader = new Uploader({ spool, clockOffset: () => clock.offset(), monotonicNow, log });
+  const uploader = new Uploader({ spool, clockOffset: () => clock.offset(), log });
   const newGoalId = () => new Uint8Array(randomBytes(16));
   const policy = new Policy(config.policy);
   const commands = new CommandRunner({ graph, policy, inbox, clock, monotonicNow, wallNow, newGoalId, log });
@@ -114,7 +115,6 @@ export async function startAgent(
       await Promise.all([vitals.stop(), logs.stop(), streams.stop()]);
       await commands.stop();
       await link.stop();
-      uploader.stop();
       spool.close();
       loopWatch.stop();
       await graph.stop();

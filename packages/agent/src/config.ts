@@ -25,6 +25,7 @@ export interface Config {
   readonly rosRemap: readonly RemapRule[];
   readonly batteryTopic: string;
   readonly spoolBytesMax: number;
+  readonly spoolAgeMsMax: number;
   readonly spoolMemoryBytesMax: number;
   readonly logLevel: SettingValues['logLevel'];
   /** What the cloud may do to this robot. Only in the file: it is the robot's, not a setting of one start. */
@@ -87,6 +88,7 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
   const rosRemap = value('rosRemap') ?? [];
   const batteryTopic = value('batteryTopic');
   const spoolMaxMb = value('spoolMaxMb');
+  const spoolMaxAgeDays = value('spoolMaxAgeDays');
   const spoolMemoryMb = value('spoolMemoryMb');
   const logLevel = value('logLevel');
   if (
@@ -97,13 +99,18 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
     !dataDir ||
     !batteryTopic ||
     !spoolMaxMb ||
+    !spoolMaxAgeDays ||
     !spoolMemoryMb ||
     !logLevel ||
     !rosNamespace
   ) {
     throw new ConfigError(problems);
   }
-  const spool = { spoolBytesMax: spoolMaxMb * 1_000_000, spoolMemoryBytesMax: spoolMemoryMb * 1_000_000 };
+  const spool = {
+    spoolBytesMax: spoolMaxMb * 1_000_000,
+    spoolAgeMsMax: spoolMaxAgeDays * 24 * 3_600_000,
+    spoolMemoryBytesMax: spoolMemoryMb * 1_000_000,
+  };
   const { policy } = file;
   const graph = { ros, rosNamespace, rosRemap };
   return { ...address, ...graph, token, dataDir: resolve(dataDir), batteryTopic, ...spool, logLevel, policy };

@@ -134,6 +134,14 @@ export const SETTINGS = {
     description:
       'Data kept on disk while the cloud is away, in MB; past it the oldest of the biggest stream is dropped.',
   },
+  spoolMaxAgeDays: {
+    env: 'DROVER_SPOOL_MAX_AGE_DAYS',
+    yaml: 'spool_max_age_days',
+    schema: wholeNumber(1, 3650),
+    default: '7',
+    description:
+      'How long data may wait on disk while the cloud is away, in days; what has waited for longer is dropped, counted.',
+  },
   spoolMemoryMb: {
     env: 'DROVER_SPOOL_MEMORY_MB',
     yaml: 'spool_memory_mb',

@@ -13,11 +13,11 @@ function open(dataDir: string) {
   const monotonicNow = () => clock.monotonicMs;
   const files = { dataDir, newId: freshUuid, now: () => clock.wallMs, monotonicNow, log: silent };
   const spool = openSpool({ ...files, bytesMax: 1e9 });
-  const uploader = new Uploader({ spool, clockOffset: () => null, monotonicNow, log: silent });
+  const uploader = new Uploader({ spool, clockOffset: () => null, log: silent });
   const sent: Batch[] = [];
   let wake = () => {};
   onTestFinished(() => {
-    uploader.stop();
+    uploader.close();
     spool.close();
   });
   const until = async (condition: () => boolean) => {

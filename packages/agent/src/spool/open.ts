@@ -2,12 +2,11 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openStoreFile, type StoreFile, type StoreFileOptions, setAside } from '../disk/store-file.js';
-import type { Boot } from './clocks.js';
 import { checkInboxFile, Inbox } from './inbox.js';
 import { INBOX_MIGRATIONS } from './inbox-tables.js';
 import type { BatchRecord } from './rows.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
-import { Spool } from './spool.js';
+import { Spool, type SpoolOptions } from './spool.js';
 import { SpoolStore, type SpoolWork } from './store.js';
 
 export interface OpenOptions {
@@ -19,10 +18,9 @@ export interface OpenOptions {
   readonly log: Logger;
 }
 
-export interface OpenSpoolOptions extends OpenOptions {
-  readonly bytesMax: number;
-  readonly memoryBytesMax?: number;
-  readonly boot?: Boot;
+export interface OpenSpoolOptions
+  extends OpenOptions,
+    Pick<SpoolOptions, 'bytesMax' | 'ageMsMax' | 'memoryBytesMax' | 'boot'> {
   /** Told with every write whether the disk took it. */
   readonly onWrite?: (taken: boolean) => void;
 }

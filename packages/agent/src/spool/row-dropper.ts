@@ -25,6 +25,8 @@ export class RowDropper {
   readonly #ledger: SourceLedger;
   /** By source: no row that could be too old has a smaller id, so that each is looked at about once. */
   readonly #ageHints = new Map<string, number>();
+  /** Of all sources together, the same. */
+  #ageHint = 0;
 
   constructor(sql: SpoolSql, ledger: SourceLedger) {
     this.#sql = sql;
@@ -33,6 +35,7 @@ export class RowDropper {
 
   reset(): void {
     this.#ageHints.clear();
+    this.#ageHint = 0;
   }
 
   count(drop: DropCount): void {
@@ -64,6 +67,15 @@ export class RowDropper {
       bytes += victim.bytes;
     }
     this.count({ source, reason: DropReason.tooOld, rows: victims.length, bytes });
+  }
+
+  /** Drops what is left below an id, whatever its source, as too old. @returns whether more of it is left for next time. */
+  dropOlder(endId: number, unacked: Unacked): boolean {
+    if (endId <= this.#ageHint) return false;
+    const end = Math.min(endId, this.#sql.idAfter.get(this.#ageHint, DROP_ROWS_MAX) ?? endId);
+    this.dropUnplaced(this.#ageHint, end, DropReason.tooOld, unacked);
+    this.#ageHint = end;
+    return end < endId;
   }
 
   /** Drops the rows of [fromId, endId) that no batch holds. */

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { claimFile, othersFile, type RobotIdentity } from '../disk/robot-identity.js';
 import { isCorrupt } from '../disk/store-file.js';
 import { AgeMarks } from './age-marks.js';
-import { type Boot, type ClockReading, systemBoot } from './clocks.js';
+import { type RobotClocks, RobotTime } from './robot-time.js';
 import type { AgeBound } from './row-dropper.js';
 import { type BatchRecord, type DropCount, type DropReason, type Sample, sourceOf } from './rows.js';
 import type { SpoolStore } from './store.js';
@@ -22,6 +22,12 @@ const COMMIT_INTERVAL_BUSY_MS = 25;
 const COMMIT_INTERVAL_IDLE_MS = 1_000;
 /** After a commit that the disk refused. */
 const RETRY_INTERVAL_MS = 1_000;
+/** A spool to which nothing comes looks at the age of what it holds. */
+const AGE_LOOK_INTERVAL_MS = 600_000;
+/** A session that ended is waited for so long before age counts again: a backlog on a link that flaps shall get through. */
+export const SESSION_GRACE_MS = 3_600_000;
+/** How long data may wait, unless told otherwise. */
+const AGE_MS_MAX = 7 * 24 * 3_600_000;
 const ERROR_LOG_INTERVAL_MS = 60_000;
 /**
  * The spool leaves so much of the disk free, whatever its bound: on a disk that it had filled itself it could not even give
@@ -41,22 +47,18 @@ export interface BatchOutlet {
   clock?(): ClockOffset | null;
 }
 
-export interface SpoolOptions {
+export interface SpoolOptions extends RobotClocks {
   /** Opens the file; called again where it turns out corrupt or another robot's, after it was set aside. */
   readonly open: () => SpoolStore;
   readonly setAside: (why: string, detail: string) => void;
   readonly bytesMax: number;
+  /** What has waited for longer is dropped while the robot has no session; AGE_MS_MAX by default. */
+  readonly ageMsMax?: number | undefined;
   /** Of samples that wait in memory while the disk refuses; BUFFER_BYTES_MAX by default. */
   readonly memoryBytesMax?: number | undefined;
   /** Free on the spool's disk; null: not known. */
   readonly diskFreeBytes?: () => number | null;
-  /** The machine's by default. */
-  readonly boot?: Boot;
   readonly newId: () => string;
-  /** The robot's wall clock. */
-  readonly now: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonicNow: () => number;
   readonly log: Logger;
 }
 
@@ -72,13 +74,16 @@ export class Spool {
   readonly #options: SpoolOptions;
   #store: SpoolStore;
   #outlet: BatchOutlet | null = null;
+  /** When the last session of this process ended. */
+  #outletEndedMs = Number.NEGATIVE_INFINITY;
   readonly #waiting: WaitingSamples;
   #acked: Partial<Record<Lane, number>> = {};
   #maxAges: ReadonlyMap<string, number> = new Map();
   readonly #ageMarks = new AgeMarks();
-  readonly #boot: Boot;
-  /** Time since the boot minus monotonic clock. */
-  readonly #sinceBootMs: number;
+  readonly #time: RobotTime;
+  /** A commit is due that brings nothing, for the age of what is held. */
+  #isAgeDue = false;
+  readonly #ageTimer: NodeJS.Timeout;
   #timer: NodeJS.Timeout | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
   #lastErrorLogMs = Number.NEGATIVE_INFINITY;
@@ -88,11 +93,11 @@ export class Spool {
 
   constructor(options: SpoolOptions) {
     this.#options = options;
-    this.#boot = options.boot ?? systemBoot();
-    this.#sinceBootMs = this.#boot.sinceMs() - options.monotonicNow();
+    this.#time = new RobotTime(options);
     this.#waiting = new WaitingSamples(options.memoryBytesMax);
     this.#store = options.open();
     this.#ageMarks.mark(this.#store.nextId, options.monotonicNow());
+    this.#ageTimer = setInterval(() => this.#lookAtAge(), AGE_LOOK_INTERVAL_MS).unref();
   }
 
   get id(): string {
@@ -131,9 +136,8 @@ export class Spool {
       this.#options.log.error({ source: sourceOf(sample) }, 'a sample with a value that is no number; left out');
       return;
     }
-    // By a clock that a restart of the agent does not set back.
     const { clockMs } = sample;
-    this.#waiting.add(clockMs === undefined ? sample : { ...sample, clockMs: clockMs - this.#sinceBootMs });
+    this.#waiting.add(clockMs === undefined ? sample : { ...sample, clockMs: this.#time.clock(clockMs).baseMs });
     // A burst of big messages: a disk that takes it loses none.
     if (this.#waiting.isFull && !this.#failing) this.#commit();
     this.#waiting.bound();
@@ -170,7 +174,7 @@ export class Spool {
     try {
       const { rows } = this.#store.held();
       const bytes = this.#store.bytesInUse();
-      const oldest = this.#store.oldestStampMs(this.#clockNow());
+      const oldest = this.#store.oldestStampMs(this.#time.clock());
       return { id: this.id, rows, bytes, bytes_max: this.#options.bytesMax, oldest_robot_ms: oldest };
     } catch {
       // The next commit finds out what is wrong, and says it.
@@ -178,8 +182,15 @@ export class Spool {
     }
   }
 
+  /** Rows below this id have been here for that long, or were when the file was opened. */
+  idBefore(ageMs: number): number {
+    const id = this.#ageMarks.idBefore(ageMs, this.#options.monotonicNow());
+    return Math.max(id, this.#store.openedBeforeId);
+  }
+
   /** Connects the sending side (null: none) and lets it fill its windows. */
   setOutlet(outlet: BatchOutlet | null): void {
+    if (this.#outlet && !outlet) this.#outletEndedMs = this.#options.monotonicNow();
     this.#outlet = outlet;
     if (outlet) this.#schedule(0);
   }
@@ -231,7 +242,7 @@ export class Spool {
 
   /** The offset of the clock that a batch's rows were stamped by, where today's is `measured`. */
   clockOf(batch: BatchRecord, measured: ClockOffset | null): ClockOffset | null {
-    return measured && this.#store.clocks.offsetOf(batch.firstId, this.#clockNow(), measured);
+    return measured && this.#store.clocks.offsetOf(batch.firstId, this.#time.clock(), measured);
   }
 
   /** Commits what waits and closes the file. */
@@ -240,6 +251,7 @@ export class Spool {
     this.#closed = true;
     this.#outlet = null;
     if (this.#timer) clearTimeout(this.#timer);
+    clearInterval(this.#ageTimer);
     this.#commit();
     const lost = this.#waiting.size;
     if (lost.rows > 0) {
@@ -266,7 +278,9 @@ export class Spool {
     const { samples, drops } = this.#waiting;
     const acked = this.#acked;
     const outlet = this.#outlet;
-    if (this.#waiting.isEmpty && Object.keys(acked).length === 0 && !outlet) return;
+    if (this.#waiting.isEmpty && Object.keys(acked).length === 0 && !outlet && !this.#isAgeDue) return;
+    const { ageMsMax = AGE_MS_MAX } = this.#options;
+    const measured = outlet?.clock?.() ?? null;
     try {
       const formed = this.#store.commit({
         samples,
@@ -276,13 +290,16 @@ export class Spool {
         liveFromId: outlet?.liveFromId() ?? 0,
         mayForm: (lane, unacked) => outlet?.mayForm(lane, unacked) ?? false,
         bytesMax: this.#bytesMax(),
-        clock: { ...this.#clockNow(), measured: outlet?.clock?.() ?? null },
+        clock: { ...this.#time.clock(), measured },
+        age: { ...this.#time.moment(measured), maxMs: ageMsMax, mayDrop: this.#mayDropForAge() },
       });
       this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
       this.#waiting.clear();
       this.#acked = {};
       if (this.#failing) this.#options.log.info('the spool takes writes again');
       this.#failing = false;
+      this.#isAgeDue = this.#store.isOldLeft;
+      if (this.#isAgeDue) this.#schedule(COMMIT_INTERVAL_MS);
       if (formed.length > 0) outlet?.formed(formed);
     } catch (error) {
       this.#failed(error);
@@ -298,9 +315,15 @@ export class Spool {
     return Math.min(bytesMax, Math.max(SPOOL_BYTES_LEAST, this.#store.bytesInUse() + room));
   }
 
-  #clockNow(): ClockReading {
-    const { now, monotonicNow } = this.#options;
-    return { bootId: this.#boot.id, baseMs: now() - monotonicNow() - this.#sinceBootMs };
+  /** While a session stands what waits is delivered, however old it is. */
+  #mayDropForAge(): boolean {
+    return this.#outlet === null && this.#options.monotonicNow() - this.#outletEndedMs >= SESSION_GRACE_MS;
+  }
+
+  #lookAtAge(): void {
+    if (this.#outlet || this.#failing || this.#store.held().rows === 0) return;
+    this.#isAgeDue = true;
+    this.#schedule(0);
   }
 
   #tooOld(): AgeBound[] {
@@ -354,6 +377,7 @@ export class Spool {
 
   #open(): void {
     this.#store = this.#options.open();
+    this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
     this.#acked = {};
   }
 

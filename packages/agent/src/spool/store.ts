@@ -4,6 +4,7 @@ import type { Lane } from '@drover/shared/link/fields';
 import type { Database } from 'better-sqlite3';
 import type { Owned } from '../disk/robot-identity.js';
 import type { StoreFile } from '../disk/store-file.js';
+import { AgeLedger, type AgeMoment } from './age-ledger.js';
 import { ClockLedger, type ClockReading } from './clocks.js';
 import { CopiedRows } from './copied-rows.js';
 import { SourceLedger } from './ledger.js';
@@ -30,6 +31,8 @@ export interface SpoolWork {
   /** Whether a lane may have one more batch, given those it has unacknowledged. */
   readonly mayForm: (lane: Lane, unacked: readonly BatchRecord[]) => boolean;
   readonly bytesMax: number;
+  /** What time it is for the rows' age; what has waited for more than `maxMs` is dropped where `mayDrop`. */
+  readonly age?: AgeMoment & { readonly mayDrop: boolean };
   /** How the robot's clock stands now, and its offset where a session measures it. */
   readonly clock?: ClockReading & { readonly measured: ClockOffset | null };
 }
@@ -46,10 +49,12 @@ export class SpoolStore {
   readonly #copied: CopiedRows;
   readonly #dropper: RowDropper;
   readonly clocks: ClockLedger;
+  readonly #ages: AgeLedger;
   #id: string;
   #nextId: number;
   /** Ids below were on disk when the file was opened. */
-  #openedBeforeId: number;
+  readonly openedBeforeId: number;
+  #isOldLeft = false;
   #unacked: BatchRecord[] = [];
   #lastSeq: Record<Lane, number> = { live: 0, backfill: 0 };
   readonly #sql;
@@ -61,14 +66,15 @@ export class SpoolStore {
     this.#sql = prepareSpool(file.db);
     this.#ledger = new SourceLedger(file.db);
     this.clocks = new ClockLedger(file.db);
+    this.#ages = new AgeLedger(file.db);
     this.#dropper = new RowDropper(this.#sql, this.#ledger);
     this.#nextId = 1;
     this.#reload();
     this.#nextId = Math.max(this.#sql.maxId.get() ?? 0, ...this.#unacked.map((batch) => batch.lastId)) + 1;
-    this.#openedBeforeId = this.#nextId;
+    this.openedBeforeId = this.#nextId;
     this.clocks.reload(this.#nextId);
     if (this.#nextId === 1) this.#ledger.forgetUnused();
-    this.#copied = new CopiedRows(file, this.#openedBeforeId);
+    this.#copied = new CopiedRows(file, this.openedBeforeId);
   }
 
   get id(): string {
@@ -124,6 +130,11 @@ export class SpoolStore {
     return this.#ledger.total().rows > placed;
   }
 
+  /** Whether the last commit left rows that have waited too long for the next one. */
+  get isOldLeft(): boolean {
+    return this.#isOldLeft;
+  }
+
   /** Whose the file is. */
   get owned(): Owned {
     return this.#file;
@@ -139,10 +150,12 @@ export class SpoolStore {
     try {
       return this.#db.transaction(() => {
         for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, work.acked[lane] ?? 0);
+        if (work.samples.length > 0) this.#ages.comes(this.#nextId);
         for (const sample of work.samples) this.#insert(sample, work.clock);
         if (work.clock?.measured) this.clocks.measured(work.clock, work.clock.measured);
         for (const drop of work.drops) this.#dropper.count(drop);
-        for (const bound of work.tooOld ?? []) this.#dropper.dropTooOld(bound, this.#openedBeforeId, this.#unacked);
+        for (const bound of work.tooOld ?? []) this.#dropper.dropTooOld(bound, this.openedBeforeId, this.#unacked);
+        if (work.age) this.#boundAge(work.age);
         this.#dropper.dropOver(() => this.bytesInUse() - work.bytesMax, this.#unacked);
         const formed = [
           ...this.#form('live', work.liveFromId, this.#nextId, work),
@@ -230,6 +243,14 @@ export class SpoolStore {
     this.#db.close();
   }
 
+  #boundAge({ mayDrop, ...moment }: NonNullable<SpoolWork['age']>): void {
+    const oldestId = this.#sql.oldest.get()?.id ?? this.#nextId;
+    const { openedBeforeId } = this;
+    this.#ages.note({ oldestId, nextId: this.#nextId, openedBeforeId }, moment);
+    const endId = mayDrop ? this.#ages.idBefore(moment.maxMs, moment.now) : 0;
+    this.#isOldLeft = this.#dropper.dropOlder(endId, this.#unacked);
+  }
+
   #acknowledge(lane: Lane, seq: number): void {
     const done = this.#unacked.filter((batch) => batch.lane === lane && batch.firstSeq + batch.rowCount - 1 <= seq);
     if (done.length === 0) return;
@@ -298,6 +319,7 @@ export class SpoolStore {
     this.#ledger.reload();
     this.clocks.reload(this.#nextId);
     this.#dropper.reset();
+    this.#ages.reload();
     this.#unacked = this.#sql.batches.all();
     for (const { lane, last_seq } of this.#sql.lanes.all()) {
       this.#lastSeq = { ...this.#lastSeq, [lane]: last_seq };
