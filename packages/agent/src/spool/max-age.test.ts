@@ -73,6 +73,17 @@ describe('a stream that states how old its data may be', () => {
     expect(spool.store.held().rows).toBe(2);
   });
 
+  it('has none of it sent, however much it is', async () => {
+    const { spool, pass, collect, connect, sent } = open(tempDataDir());
+    await collect(Array.from({ length: 45_000 }, () => 1));
+    pass(11_000);
+    await collect([2]);
+    spool.setMaxAges(COUNTER_10_S);
+    connect();
+    await expect.poll(() => spool.drops()).toMatchObject([{ reason: 'too_old', rows: 45_000 }]);
+    expect(await sent(1)).toEqual([2]);
+  });
+
   it('loses nothing that is younger, nor what was sent before', async () => {
     const { spool, pass, collect, connect, disconnect, sent } = open(tempDataDir());
     spool.setMaxAges(COUNTER_10_S);

@@ -42,12 +42,16 @@ export class RowDropper {
     this.#sql.countDrop.run(drop.source, drop.reason, drop.rows, drop.bytes);
   }
 
-  /** Drops what has waited longer than its source lets it. @param openedBeforeId rows below were there when the file was opened. */
-  dropTooOld({ source, beforeId, beforeStampMs }: AgeBound, openedBeforeId: number, unacked: Unacked): void {
+  /**
+   * Drops what has waited longer than its source lets it.
+   * @param openedBeforeId rows below were there when the file was opened
+   * @returns below which id more of it may be left for next time; 0: none is
+   */
+  dropTooOld({ source, beforeId, beforeStampMs }: AgeBound, openedBeforeId: number, unacked: Unacked): number {
     const sourceId = this.#ledger.idOf(source);
     const end = Math.max(beforeId, openedBeforeId);
     const from = this.#ageHints.get(source) ?? 0;
-    if (sourceId === undefined || from >= end) return;
+    if (sourceId === undefined || from >= end) return 0;
     const victims: { id: number; channel: number; bytes: number }[] = [];
     let hint = end;
     for (const row of this.#sql.agedRows.iterate(from, end, sourceId)) {
@@ -59,7 +63,7 @@ export class RowDropper {
       victims.push({ id: row.id, channel: row.channel, bytes: storedBytes(row.bytes) });
     }
     this.#ageHints.set(source, hint);
-    if (victims.length === 0) return;
+    if (victims.length === 0) return 0;
     let bytes = 0;
     for (const victim of victims) {
       this.#sql.deleteRange.run(victim.id, victim.id);
@@ -67,6 +71,7 @@ export class RowDropper {
       bytes += victim.bytes;
     }
     this.count({ source, reason: DropReason.tooOld, rows: victims.length, bytes });
+    return victims.length === DROP_ROWS_MAX && hint < end ? end : 0;
   }
 
   /** Drops what is left below an id, whatever its source, as too old. @returns whether more of it is left for next time. */

@@ -154,14 +154,16 @@ export class SpoolStore {
         for (const sample of work.samples) this.#insert(sample, work.clock);
         if (work.clock?.measured) this.clocks.measured(work.clock, work.clock.measured);
         for (const drop of work.drops) this.#dropper.count(drop);
-        for (const bound of work.tooOld ?? []) this.#dropper.dropTooOld(bound, this.openedBeforeId, this.#unacked);
-        if (work.age) this.#boundAge(work.age);
+        const oldBelowId = this.#dropTooOld(work.tooOld ?? []);
+        const isOldLeft = work.age !== undefined && this.#boundAge(work.age);
         this.#dropper.dropOver(() => this.bytesInUse() - work.bytesMax, this.#unacked);
+        // A lane in which a stream's too old rows are left waits: they are not to be sent, and those of others keep their order.
         const formed = [
-          ...this.#form('live', work.liveFromId, this.#nextId, work),
-          ...this.#form('backfill', 1, work.liveFromId, work),
+          ...(oldBelowId > work.liveFromId ? [] : this.#form('live', work.liveFromId, this.#nextId, work)),
+          ...(oldBelowId > 0 ? [] : this.#form('backfill', 1, work.liveFromId, work)),
         ];
         this.#ledger.save();
+        this.#isOldLeft = isOldLeft || oldBelowId > 0;
         return formed;
       })();
     } catch (error) {
@@ -243,12 +245,22 @@ export class SpoolStore {
     this.#db.close();
   }
 
-  #boundAge({ mayDrop, ...moment }: NonNullable<SpoolWork['age']>): void {
+  /** @returns below which id more may be left for the next commit; 0: none is. */
+  #dropTooOld(bounds: readonly AgeBound[]): number {
+    let leftBelowId = 0;
+    for (const bound of bounds) {
+      leftBelowId = Math.max(leftBelowId, this.#dropper.dropTooOld(bound, this.openedBeforeId, this.#unacked));
+    }
+    return leftBelowId;
+  }
+
+  /** @returns whether more is left for the next commit. */
+  #boundAge({ mayDrop, ...moment }: NonNullable<SpoolWork['age']>): boolean {
     const oldestId = this.#sql.oldest.get()?.id ?? this.#nextId;
     const { openedBeforeId } = this;
     this.#ages.note({ oldestId, nextId: this.#nextId, openedBeforeId }, moment);
     const endId = mayDrop ? this.#ages.idBefore(moment.maxMs, moment.now) : 0;
-    this.#isOldLeft = this.#dropper.dropOlder(endId, this.#unacked);
+    return this.#dropper.dropOlder(endId, this.#unacked);
   }
 
   #acknowledge(lane: Lane, seq: number): void {
