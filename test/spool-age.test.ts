@@ -32,6 +32,7 @@ function age(dataDir: string, ms: number): void {
   try {
     database.exec(`
       UPDATE age_marks SET elapsed_ms = elapsed_ms - ${ms};
+      UPDATE age_head SET session_elapsed_ms = session_elapsed_ms - ${ms};
       INSERT OR IGNORE INTO age_marks SELECT max(id) + 1, elapsed_ms - ${ms} FROM rows, age_head;
     `);
   } finally {

@@ -25,6 +25,7 @@ function open(path = join(tempDataDir(), 'spool.db')) {
       now: { bootId: robot.bootId, sinceMs: robot.sinceMs },
       cloudMs: robot.cloudMs,
       maxMs: 7 * DAY,
+      hasSession: robot.cloudMs !== null,
     };
     ledger.note({ oldestId: 1, nextId: robot.nextId, openedBeforeId: robot.openedBeforeId }, moment);
   };

@@ -2,6 +2,8 @@ import type { Database } from 'better-sqlite3';
 
 /** Time is written down so often at most, with a commit that is made anyway: so much is forgotten at a crash. */
 const HEAD_INTERVAL_MS = 60_000;
+/** A session that ended is waited for so long before age counts again: a backlog on a link that flaps shall get through. */
+export const SESSION_GRACE_MS = 3_600_000;
 /** Marks within the longest age that is asked for: what is dropped comes in steps of a 500th of it. */
 const MARKS_WITHIN = 500;
 /** Past this every second one goes, which lets rows seem younger. */
@@ -20,6 +22,7 @@ export interface AgeMoment {
   readonly cloudMs: number | null;
   /** Of which age rows will be asked for, milliseconds. */
   readonly maxMs: number;
+  readonly hasSession: boolean;
 }
 
 /** All rows below this id were there when so much time was known to have passed. */
@@ -37,6 +40,8 @@ interface Head {
   readonly cloud_boot_id: string | null;
   readonly cloud_elapsed_ms: number | null;
   readonly cloud_ms: number | null;
+  /** When a session last stood, HEAD_INTERVAL_MS at most before its end; null = never known to. */
+  readonly session_elapsed_ms: number | null;
 }
 
 /**
@@ -57,10 +62,14 @@ export class AgeLedger {
   #before: Mark | null = null;
   /** No mark counts a row that is still to come. */
   #isClean = false;
+  /** When a session of an earlier process ended, at the latest; null where none is known. */
+  readonly #formerSessionMs: number | null;
 
   constructor(db: Database) {
     this.#sql = prepare(db);
     this.reload();
+    const { session_elapsed_ms: sessionMs = null } = this.#head ?? {};
+    this.#formerSessionMs = sessionMs === null ? null : sessionMs + HEAD_INTERVAL_MS;
   }
 
   reload(): void {
@@ -87,12 +96,14 @@ export class AgeLedger {
    * @param rows all from `oldestId` to below `nextId` are there; below `openedBeforeId`, since the process began.
    */
   note(rows: { oldestId: number; nextId: number; openedBeforeId: number }, moment: AgeMoment): void {
-    const { now, cloudMs } = moment;
+    const { now, cloudMs, hasSession } = moment;
     const head = this.#head;
     const passedMs = this.#elapsed(now);
     const isNewBoot = head?.boot_id !== now.bootId;
     const isCloudNew = cloudMs !== null && head?.cloud_boot_id !== now.bootId;
-    if (isNewBoot || isCloudNew || passedMs - head.elapsed_ms >= HEAD_INTERVAL_MS) {
+    const sessionMs = head?.session_elapsed_ms ?? Number.NEGATIVE_INFINITY;
+    const isSessionNew = hasSession && passedMs - sessionMs >= HEAD_INTERVAL_MS;
+    if (isNewBoot || isCloudNew || isSessionNew || passedMs - head.elapsed_ms >= HEAD_INTERVAL_MS) {
       // What was there at the start belongs to the end of what was before.
       if (head && (isNewBoot || !this.#before)) this.#mark(rows.openedBeforeId, head.elapsed_ms);
       const unseenMs = head && isCloudNew ? this.#putBetween(head, passedMs, cloudMs) : 0;
@@ -115,6 +126,11 @@ export class AgeLedger {
     return this.#marks.findLast((mark) => mark.elapsed_ms <= latestMs)?.next_id ?? 0;
   }
 
+  /** Whether a session of an earlier process may have ended within SESSION_GRACE_MS: the agent was killed amid a backlog, say. */
+  hadSession(now: BootTime): boolean {
+    return this.#formerSessionMs !== null && this.#elapsed(now) - this.#formerSessionMs < SESSION_GRACE_MS;
+  }
+
   #elapsed(now: BootTime): number {
     this.#first ??= now;
     if (!this.#head) return 0;
@@ -124,9 +140,10 @@ export class AgeLedger {
     return elapsed_ms + 1 + Math.max(0, now.sinceMs - this.#first.sinceMs);
   }
 
-  #write(elapsedMs: number, { now, cloudMs }: AgeMoment): void {
+  #write(elapsedMs: number, { now, cloudMs, hasSession }: AgeMoment): void {
     const cloud = knownCloud(this.#head, now.bootId, elapsedMs, cloudMs);
-    this.#head = { boot_id: now.bootId, since_ms: now.sinceMs, elapsed_ms: elapsedMs, ...cloud };
+    const session = { session_elapsed_ms: hasSession ? elapsedMs : (this.#head?.session_elapsed_ms ?? null) };
+    this.#head = { boot_id: now.bootId, since_ms: now.sinceMs, elapsed_ms: elapsedMs, ...cloud, ...session };
     this.#sql.setHead.run(this.#head);
   }
 
@@ -181,11 +198,14 @@ function prepare(db: Database) {
     forgetAbove: db.prepare('DELETE FROM age_marks WHERE next_id > ?'),
     shift: db.prepare('UPDATE age_marks SET elapsed_ms = elapsed_ms + ? WHERE elapsed_ms > ?'),
     head: db.prepare<[], Head>(
-      'SELECT boot_id, since_ms, elapsed_ms, cloud_boot_id, cloud_elapsed_ms, cloud_ms FROM age_head',
+      `SELECT boot_id, since_ms, elapsed_ms, cloud_boot_id, cloud_elapsed_ms, cloud_ms, session_elapsed_ms
+       FROM age_head`,
     ),
     setHead: db.prepare<[Head]>(
-      `INSERT OR REPLACE INTO age_head (one, boot_id, since_ms, elapsed_ms, cloud_boot_id, cloud_elapsed_ms, cloud_ms)
-       VALUES (1, @boot_id, @since_ms, @elapsed_ms, @cloud_boot_id, @cloud_elapsed_ms, @cloud_ms)`,
+      `INSERT OR REPLACE INTO age_head
+         (one, boot_id, since_ms, elapsed_ms, cloud_boot_id, cloud_elapsed_ms, cloud_ms, session_elapsed_ms)
+       VALUES
+         (1, @boot_id, @since_ms, @elapsed_ms, @cloud_boot_id, @cloud_elapsed_ms, @cloud_ms, @session_elapsed_ms)`,
     ),
   };
 }

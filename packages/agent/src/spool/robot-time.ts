@@ -31,7 +31,7 @@ export class RobotTime {
   }
 
   /** This moment, where the cloud's clock is measured to be so far from the robot's (null: it is not). */
-  moment(measured: ClockOffset | null): Omit<AgeMoment, 'maxMs'> {
+  moment(measured: ClockOffset | null): Pick<AgeMoment, 'now' | 'cloudMs'> {
     const { now, monotonicNow } = this.#clocks;
     return {
       now: { bootId: this.#bootId, sinceMs: monotonicNow() + this.#aheadMs },

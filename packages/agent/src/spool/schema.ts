@@ -78,4 +78,8 @@ export const SPOOL_MIGRATIONS = [
     cloud_ms REAL
   ) STRICT;
   `,
+  `
+  -- When a session last stood, to a minute; NULL = never known to.
+  ALTER TABLE age_head ADD COLUMN session_elapsed_ms REAL;
+  `,
 ] as const;

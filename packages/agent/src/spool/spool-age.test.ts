@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import type { Batch } from '@drover/shared/link/batch';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openStoreFile } from '../disk/store-file.js';
+import { SESSION_GRACE_MS } from './age-ledger.js';
 import type { Boot } from './clocks.js';
 import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
 import { openSpool } from './open.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
-import { SESSION_GRACE_MS } from './spool.js';
 import { Uploader } from './uploader.js';
 
 const HOUR = 3_600_000;
@@ -174,6 +174,25 @@ describe('what has waited for longer than the spool lets it', () => {
     expect(robot.spool.drops()).toEqual([]);
     robot.pass(1);
     await robot.collect([4]);
+    expect(robot.spool.drops()).toEqual([tooOld(1)]);
+  });
+
+  it('is delivered within an hour of a session though the agent was killed or the robot booted meanwhile', async () => {
+    const robot = new Robot();
+    await robot.collect([1]);
+    robot.pass(3 * DAY);
+    robot.spool.setOutlet({ liveFromId: () => 0, mayForm: () => false, formed: () => {} });
+    await robot.collect([2]);
+    robot.restart();
+    await robot.collect([3]);
+    robot.boot(HOUR);
+    await robot.collect([4]);
+    robot.pass(SESSION_GRACE_MS / 2);
+    await robot.collect([5]);
+    expect(robot.spool.drops()).toEqual([]);
+    // To a minute, not earlier.
+    robot.pass(SESSION_GRACE_MS / 2 + 60_000);
+    await robot.collect([6]);
     expect(robot.spool.drops()).toEqual([tooOld(1)]);
   });
 

@@ -5,6 +5,7 @@ import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { claimFile, othersFile, type RobotIdentity } from '../disk/robot-identity.js';
 import { isCorrupt } from '../disk/store-file.js';
+import { SESSION_GRACE_MS } from './age-ledger.js';
 import { AgeMarks } from './age-marks.js';
 import { type RobotClocks, RobotTime } from './robot-time.js';
 import type { AgeBound } from './row-dropper.js';
@@ -24,8 +25,6 @@ const COMMIT_INTERVAL_IDLE_MS = 1_000;
 const RETRY_INTERVAL_MS = 1_000;
 /** A spool to which nothing comes looks at the age of what it holds. */
 const AGE_LOOK_INTERVAL_MS = 600_000;
-/** A session that ended is waited for so long before age counts again: a backlog on a link that flaps shall get through. */
-export const SESSION_GRACE_MS = 3_600_000;
 /** How long data may wait, unless told otherwise. */
 const AGE_MS_MAX = 7 * 24 * 3_600_000;
 const ERROR_LOG_INTERVAL_MS = 60_000;
@@ -281,6 +280,7 @@ export class Spool {
     if (this.#waiting.isEmpty && Object.keys(acked).length === 0 && !outlet && !this.#isAgeDue) return;
     const { ageMsMax = AGE_MS_MAX } = this.#options;
     const measured = outlet?.clock?.() ?? null;
+    const session = { hasSession: outlet !== null, mayDrop: this.#mayDropForAge() };
     try {
       const formed = this.#store.commit({
         samples,
@@ -291,7 +291,7 @@ export class Spool {
         mayForm: (lane, unacked) => outlet?.mayForm(lane, unacked) ?? false,
         bytesMax: this.#bytesMax(),
         clock: { ...this.#time.clock(), measured },
-        age: { ...this.#time.moment(measured), maxMs: ageMsMax, mayDrop: this.#mayDropForAge() },
+        age: { ...this.#time.moment(measured), maxMs: ageMsMax, ...session },
       });
       this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
       this.#waiting.clear();

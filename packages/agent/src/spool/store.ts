@@ -259,7 +259,8 @@ export class SpoolStore {
     const oldestId = this.#sql.oldest.get()?.id ?? this.#nextId;
     const { openedBeforeId } = this;
     this.#ages.note({ oldestId, nextId: this.#nextId, openedBeforeId }, moment);
-    const endId = mayDrop ? this.#ages.idBefore(moment.maxMs, moment.now) : 0;
+    const isWaitedFor = !mayDrop || this.#ages.hadSession(moment.now);
+    const endId = isWaitedFor ? 0 : this.#ages.idBefore(moment.maxMs, moment.now);
     return this.#dropper.dropOlder(endId, this.#unacked);
   }
 
