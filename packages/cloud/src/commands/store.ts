@@ -54,13 +54,13 @@ export function cloudEnd(errorCode: string, message: string, finishedMs: number)
   return { state: 'error', error_code: errorCode, message, finished_at_ms: finishedMs, ended_by: 'cloud' };
 }
 
+/** A clock that is disciplined by NTP may go back by less. */
+const SET_BACK_LEAST_MS = 1_000;
+
 /**
  * Written out, not as parameters: SQLite uses an index over a part of the rows only where the statement itself says that it
  * stays within that part. Without it each of these would read every command there ever was.
  */
-/** A clock that is disciplined by NTP may go back by less. */
-const SET_BACK_LEAST_MS = 1_000;
-
 const isOpen = sql<boolean>`state in ('created', 'sent')`;
 const isUnbound = sql<boolean>`state = 'created' and inbox_id is null`;
 
