@@ -1,41 +1,30 @@
-import { join } from 'node:path';
+import type { RobotLink } from '@drover/shared/api/link';
 import type { StreamStatus } from '@drover/shared/api/streams';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TestAgent } from './support/agent.js';
-import { TestCloud } from './support/cloud.js';
-import { COUNTER, counterGoesOn, counterValues, tally } from './support/counter.js';
-import { describeDisk, SmallDisk } from './support/small-disk.js';
+import type { TestAgent } from './support/agent.js';
+import type { TestCloud } from './support/cloud.js';
+import { counterGoesOn, counterValues, tally } from './support/counter.js';
+import { type OnSmallDisk, startOnSmallDisk } from './support/on-small-disk.js';
+import { describeDisk, type SmallDisk } from './support/small-disk.js';
 import { addStream, untilStatus } from './support/streams.js';
 
 const TRIGGER = { interface: 'service', name: '/reset_odometry', type: 'std_srvs/srv/Trigger', payload: {} };
 
 describeDisk('a robot whose disk takes no writes', () => {
+  let system: OnSmallDisk;
   let cloud: TestCloud;
   let disk: SmallDisk;
   let agent: TestAgent;
 
   beforeAll(async () => {
-    disk = new SmallDisk(64);
-    cloud = await TestCloud.start();
-    const token = await cloud.register('rover-1');
-    agent = await TestAgent.start({
-      url: cloud.url,
-      token,
-      dataDir: join(disk.path, 'agent'),
-      supervised: true,
-      env: { DROVER_SPOOL_MEMORY_MB: '3' },
-    });
-    await cloud.online('rover-1');
-    await addStream(cloud, COUNTER.source, COUNTER.type, COUNTER.hz);
-    await counterGoesOn(cloud);
+    system = await startOnSmallDisk('agent', { supervised: true, env: { DROVER_SPOOL_MEMORY_MB: '3' } });
+    ({ cloud, disk, agent } = system);
   });
+  afterAll(() => system?.stop());
 
-  afterAll(async () => {
-    disk?.free();
-    expect(await agent?.stop()).toBe(0);
-    expect(await cloud?.stop()).toBe(0);
-    disk?.unmount();
-  });
+  /** As the API shows it, long before memory is at its bound. */
+  const storageIs = (state: string) =>
+    cloud.until<RobotLink>('/robots/rover-1/link', ({ spool }) => spool?.storage === state);
 
   it('because it is full: commands are refused with words, samples wait, and all goes on by itself once there is room', async () => {
     const since = agent.process.lines.length;
@@ -45,8 +34,10 @@ describeDisk('a robot whose disk takes no writes', () => {
     expect(refused.error_message).toMatch(/disk.*full/);
     await agent.process.line((line) => /spool can not be written/.test(line.msg), since);
     expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ error_code: 'robot_storage_failed' });
+    await storageIs('failing');
     disk.free();
     await counterGoesOn(cloud, 50);
+    await storageIs('ok');
     expect(await cloud.run('rover-1', TRIGGER)).toMatchObject({ state: 'executed' });
     const values = tally(await counterValues(cloud));
     expect(values).toMatchObject({ twice: 0, missing: 0 });

@@ -12,6 +12,7 @@ import { moveParts, ProbedRobot } from './support/in-flight.js';
 describe('commands in flight', () => {
   let cloud: TestCloud;
   const robots: ProbedRobot[] = [];
+  const folders: string[] = [];
   let made = 0;
 
   beforeAll(async () => {
@@ -20,6 +21,7 @@ describe('commands in flight', () => {
 
   afterEach(async () => {
     await Promise.all(robots.splice(0).map((robot) => robot.stop()));
+    await Promise.all(folders.splice(0).map((path) => rm(path, { recursive: true, force: true })));
   });
 
   afterAll(async () => {
@@ -33,13 +35,17 @@ describe('commands in flight', () => {
     return robot;
   }
 
-  /** The agent, killed, comes back with what `meanwhile` made of its inbox. */
-  async function comesBack(robot: ProbedRobot, meanwhile: () => Promise<void> | void): Promise<void> {
-    await robot.agent.process.kill9();
-    robot.line.mend();
-    await meanwhile();
-    await robot.agent.restart();
-    await robot.agent.process.line((line) => line.msg === 'connected');
+  async function startInFlight(): Promise<ProbedRobot> {
+    const robot = await start();
+    await robot.putInFlight();
+    return robot;
+  }
+
+  /** A folder that goes with the test. */
+  async function folder(): Promise<string> {
+    const path = await mkdtemp(join(tmpdir(), 'drover-inbox-'));
+    folders.push(path);
+    return path;
   }
 
   /** Nothing happened twice, what was told is true, and the robot takes commands. */
@@ -61,70 +67,54 @@ describe('commands in flight', () => {
   }
 
   it('run once where the inbox is as the killed agent left it, and those that waited do run', async () => {
-    const robot = await start();
-    await robot.putInFlight();
-    await comesBack(robot, () => {});
+    const robot = await startInFlight();
+    await robot.comesBack();
     // The eight calls that ran, and the goal, whose server died with the agent.
     expect(await holds(robot)).toMatchObject({ outcome_unknown: 9 });
   });
 
   it('run at most once where the inbox was wiped', async () => {
-    const robot = await start();
-    await robot.putInFlight();
-    await comesBack(robot, () => robot.wipeInbox());
+    const robot = await startInFlight();
+    await robot.comesBack(() => robot.wipeInbox());
     await holds(robot);
   });
 
   it('run at most once where a copy of the inbox is restored after they ran on', async () => {
-    const robot = await start();
-    await robot.putInFlight();
+    const robot = await startInFlight();
     const copy = await robot.copyInbox();
-    robot.line.mend();
-    await robot.ranOn();
-    await robot.outcomes();
-    await comesBack(robot, () => robot.restoreInbox(copy));
+    await robot.landed();
+    await robot.comesBack(() => robot.restoreInbox(copy));
     expect(robot.agent.process.text()).toContain('the inbox is a copy');
     expect(await holds(robot)).not.toHaveProperty('outcome_unknown');
   });
 
   it('run at most once where a copy is restored after they ran on unheard of by the cloud', async () => {
-    const robot = await start();
-    await robot.putInFlight();
+    const robot = await startInFlight();
     const copy = await robot.copyInbox();
     await robot.ranOn();
     // What the agent has written since goes with its connection.
     robot.line.reset();
-    await comesBack(robot, () => robot.restoreInbox(copy));
+    await robot.comesBack(() => robot.restoreInbox(copy));
     await holds(robot);
   });
 
   it('run at most once where an image of the disk is restored that no mark on it tells from the disk', async () => {
-    const robot = await start();
-    await robot.putInFlight();
+    const robot = await startInFlight();
     const copy = await robot.copyInbox();
-    robot.line.mend();
-    await robot.ranOn();
-    await robot.outcomes();
-    await comesBack(robot, async () => {
-      await robot.restoreInbox(copy);
-      robot.passForWritten();
-    });
+    await robot.landed();
+    await robot.comesBack(() => robot.restoreImage(copy));
     await robot.agent.process.line((line) => /session is opened anew: the inbox was an old copy/.test(line.msg));
     await holds(robot);
   });
 
   it('run at most once where the copy was made of a stopped agent', async () => {
-    const robot = await start();
-    await robot.putInFlight();
+    const robot = await startInFlight();
     await robot.agent.process.stop();
     const copy = await robot.copyInbox();
     robot.line.mend();
     await robot.agent.restart();
     await robot.outcomes();
-    await comesBack(robot, async () => {
-      await robot.restoreInbox(copy);
-      robot.passForWritten();
-    });
+    await robot.comesBack(() => robot.restoreImage(copy));
     await holds(robot);
   });
 
@@ -136,7 +126,7 @@ describe('commands in flight', () => {
     await cloud.online(robot.id, false);
     // In the backup one runs on the robot, and two wait at the cloud.
     const open = [call, await robot.note(), await robot.note()];
-    const backup = join(await mkdtemp(join(tmpdir(), 'drover-backup-')), 'data');
+    const backup = join(await folder(), 'data');
     await cloud.process.kill9();
     await cp(cloud.dataDir, backup, { recursive: true });
     await cloud.crashAndRestart();
@@ -149,28 +139,25 @@ describe('commands in flight', () => {
     for (const { uuid } of open) expect(await cloud.outcome(uuid)).toMatchObject({ state: 'executed' });
     expect(await holds(robot)).toEqual({ executed: 4 });
     expect(robot.agent.process.text()).not.toContain('opened anew');
-    await rm(join(backup, '..'), { recursive: true });
   });
 
   it('run at most once where two agents swap their inboxes', async () => {
-    const [one, other] = [await start(), await start()];
-    await Promise.all([one.putInFlight(), other.putInFlight()]);
-    const aside = await mkdtemp(join(tmpdir(), 'drover-copy-'));
-    await comesBack(one, async () => {
+    const [one, other] = await Promise.all([startInFlight(), startInFlight()]);
+    const aside = await folder();
+    await one.comesBack(async () => {
       await other.agent.process.kill9();
       await moveParts(one.agent.dataDir, aside, false);
       await one.wipeInbox();
       await moveParts(other.agent.dataDir, one.agent.dataDir, false);
     });
-    await comesBack(other, () => other.restoreInbox(aside));
+    await other.comesBack(() => other.restoreInbox(aside));
     await holds(one);
     await holds(other);
   });
 
   it('run at most once where a clone of the whole robot comes up beside it with the same token', async () => {
-    const robot = await start();
-    await robot.putInFlight();
-    const dataDir = join(await mkdtemp(join(tmpdir(), 'drover-clone-')), 'data');
+    const robot = await startInFlight();
+    const dataDir = join(await folder(), 'data');
     await cp(robot.agent.dataDir, dataDir, { recursive: true });
     // The robot itself runs on, unheard of.
     robot.line.forget();
@@ -180,6 +167,5 @@ describe('commands in flight', () => {
     await robot.ranOn();
     await holds(robot);
     await clone.stop();
-    await rm(join(dataDir, '..'), { recursive: true, force: true });
   });
 });

@@ -10,6 +10,9 @@ import { WebSocket } from 'ws';
 
 const schema = parseSchema('std_msgs/msg/String', 'string data');
 
+/** What a flood keeps itself of what the network does not take yet. */
+const UNSENT_BYTES_MAX = 1024 * 1024;
+
 /** A robot that keeps to the protocol and to nothing else: it sends as much as it likes, and reads when it likes. */
 export class RawRobot {
   readonly #socket: WebSocket;
@@ -21,6 +24,8 @@ export class RawRobot {
   #wake: () => void = () => {};
   /** With what code the session ended, once it has. */
   endedWith: number | null = null;
+  /** The most batches of a flood that were not acknowledged at once: on their way, in the network's buffers as well. */
+  aheadMax = 0;
   readonly kinds = new Map<DownMessage['kind'], number>();
 
   private constructor(socket: WebSocket) {
@@ -62,8 +67,8 @@ export class RawRobot {
     return this.#acked;
   }
 
-  /** Sends valid batches as fast as they are taken, so many of them ahead of their acknowledgements, until `stop` says so. */
-  async flood(options: { rows: number; bytes: number; ahead: number; stop: () => boolean }): Promise<void> {
+  /** Sends valid batches as fast as the network takes them, acknowledged or not, until `stop` says so. */
+  async flood(options: { rows: number; bytes: number; stop: () => boolean }): Promise<void> {
     const cdr = new Uint8Array(encodeCdr(schema, { data: 'x'.repeat(options.bytes) }));
     const channel = { source: '/flood', type: schema.type, schema_hash: schema.hash, publisher: null };
     while (!options.stop() && this.endedWith === null) {
@@ -79,9 +84,10 @@ export class RawRobot {
         rows: new Array(options.rows).fill(point),
       });
       this.#seq += options.rows;
+      this.aheadMax = Math.max(this.aheadMax, (this.#seq - this.#acked) / options.rows);
       // A turn for the socket, which else would only be written to.
       await new Promise((resolve) => setImmediate(resolve));
-      await this.#until(() => this.#seq - this.#acked < options.rows * options.ahead);
+      await this.#until(() => this.#socket.bufferedAmount < UNSENT_BYTES_MAX);
     }
   }
 
@@ -101,7 +107,7 @@ export class RawRobot {
   }
 
   #say(message: UpMessage): void {
-    for (const frame of this.#writer.frames(message)) this.#socket.send(frame);
+    for (const frame of this.#writer.frames(message)) this.#socket.send(frame, () => this.#wake());
   }
 
   async #until(condition: () => boolean): Promise<void> {

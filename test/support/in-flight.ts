@@ -163,6 +163,22 @@ export class ProbedRobot {
     );
   }
 
+  /** The agent, killed, comes back on a line that works, with what `meanwhile` made of its data. */
+  async comesBack(meanwhile: () => Promise<void> | void = () => {}): Promise<void> {
+    await this.agent.process.kill9();
+    this.line.mend();
+    await meanwhile();
+    await this.agent.restart();
+    await this.agent.process.line((line) => line.msg === 'connected');
+  }
+
+  /** What was put in flight arrives, runs, and has its outcome at the cloud. */
+  async landed(): Promise<void> {
+    this.line.mend();
+    await this.ranOn();
+    await this.outcomes();
+  }
+
   /** Copies the inbox as it is on disk now; returns where to. */
   async copyInbox(): Promise<string> {
     const copy = await mkdtemp(join(tmpdir(), 'drover-copy-'));
@@ -180,8 +196,13 @@ export class ProbedRobot {
     await moveParts(copy, this.agent.dataDir, true);
   }
 
-  /** Makes the inbox pass for the file that was written, as in an image of the whole disk. */
-  passForWritten(): void {
+  /** As restoreInbox, of an image of the whole disk: no mark on it tells the copy from the file that was written. */
+  async restoreImage(copy: string): Promise<void> {
+    await this.restoreInbox(copy);
+    this.#passForWritten();
+  }
+
+  #passForWritten(): void {
     const path = join(this.agent.dataDir, 'inbox.db');
     const database = openSqlite(path);
     const { ino, birthtimeNs } = statSync(path, { bigint: true });

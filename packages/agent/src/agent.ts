@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Desired } from '@drover/shared/link/desired';
+import type { StorageState } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { CloudClient } from './cloud-client.js';
 import { CommandRunner } from './commands/runner.js';
@@ -48,16 +49,21 @@ export async function startAgent(
   const unlock = await whenDiskTakesIt(() => openDataDir(dataDir), patience);
 
   const files = { dataDir, newId: randomUUID, now: wallNow, monotonicNow, log };
-  const bounds = { bytesMax: config.spoolBytesMax, memoryBytesMax: config.spoolMemoryBytesMax };
+  const { spoolBytesMax: bytesMax, spoolAgeMsMax: ageMsMax, spoolMemoryBytesMax: memoryBytesMax } = config;
+  const bounds = { bytesMax, ageMsMax, memoryBytesMax };
   const inbox = await whenDiskTakesIt(() => openInbox(files), patience);
-  const spool = await whenDiskTakesIt(() => openSpool({ ...files, ...bounds }), patience);
+  let storage: StorageState = 'ok';
+  const onWrite = (taken: boolean) => {
+    storage = taken ? 'ok' : 'failing';
+  };
+  const spool = await whenDiskTakesIt(() => openSpool({ ...files, ...bounds, onWrite }), patience);
   // Before anything native: what ended the agent before must be known, and noted, by then.
   const quarantine = new Quarantine({ dataDir, previousEnd, wallNow, log: log.child({ part: 'quarantine' }) });
   const graph = await openGraph(config, quarantine, log);
   await graph.start();
 
   const clock = new CloudClock(monotonicNow, wallNow);
-  const uploader = new Uploader({ spool, clockOffset: () => clock.offset(), monotonicNow, log });
+  const uploader = new Uploader({ spool, clockOffset: () => clock.offset(), log });
   const newGoalId = () => new Uint8Array(randomBytes(16));
   const policy = new Policy(config.policy);
   const commands = new CommandRunner({ graph, policy, inbox, clock, monotonicNow, wallNow, newGoalId, log });
@@ -72,7 +78,7 @@ export async function startAgent(
     spoolId: () => spool.id,
     monotonicNow,
   });
-  const linkReporter = new LinkReporter({ spool, clock, monotonicNow });
+  const linkReporter = new LinkReporter({ spool, storage: () => storage, clock, monotonicNow });
   const compose = openCompose(config, { newId: randomUUID, monotonicNow, wallNow, log });
   const apply = (wanted: Desired, robotId: string) => {
     spool.setMaxAges(maxAges(wanted));
@@ -109,7 +115,6 @@ export async function startAgent(
       await Promise.all([vitals.stop(), logs.stop(), streams.stop(), compose.stop()]);
       await commands.stop();
       await link.stop();
-      uploader.stop();
       spool.close();
       loopWatch.stop();
       await graph.stop();

@@ -64,16 +64,18 @@ describe('sources', () => {
     const config = loadConfig({ ...base, DROVER_DATA_DIR: '', DROVER_CONFIG: '', DROVER_SPOOL_MAX_MB: '' });
     expect(config.dataDir).toMatch(/\/drover-agent-data$/);
     expect(config.spoolBytesMax).toBe(1_000_000_000);
+    expect(config.spoolAgeMsMax).toBe(7 * 24 * 3_600_000);
     expect(config.spoolMemoryBytesMax).toBe(16_000_000);
   });
 
   it('YAML gives what the environment does not, and the environment wins', () => {
     const path = file(
       'agent.yaml',
-      `url: https://yaml.example.com\ntoken: ${TOKEN}\nspool_max_mb: 64\nros: simulated\n`,
+      `url: https://yaml.example.com\ntoken: ${TOKEN}\nspool_max_mb: 64\nspool_max_age_days: 2\nros: simulated\n`,
     );
     const config = loadConfig({ DROVER_CONFIG: path, DROVER_URL: 'https://env.example.com' });
-    expect(config).toMatchObject({ httpUrl: 'https://env.example.com', token: { token: TOKEN }, spoolBytesMax: 64e6 });
+    expect(config).toMatchObject({ httpUrl: 'https://env.example.com', token: { token: TOKEN } });
+    expect(config).toMatchObject({ spoolBytesMax: 64e6, spoolAgeMsMax: 2 * 24 * 3_600_000 });
   });
 
   it('a named file that is missing is an error, an empty file is none', () => {
@@ -184,10 +186,16 @@ describe('the policy', () => {
 });
 
 it('reports every problem at once, each with its field', () => {
-  const problems = problemsOf({ DROVER_ROS: 'gazebo', DROVER_SPOOL_MAX_MB: '-1', DROVER_LOG_LEVEL: 'loud' });
+  const problems = problemsOf({
+    DROVER_ROS: 'gazebo',
+    DROVER_SPOOL_MAX_MB: '-1',
+    DROVER_SPOOL_MAX_AGE_DAYS: '0',
+    DROVER_LOG_LEVEL: 'loud',
+  });
   expect(Object.keys(problems).sort()).toEqual([
     'DROVER_LOG_LEVEL',
     'DROVER_ROS',
+    'DROVER_SPOOL_MAX_AGE_DAYS',
     'DROVER_SPOOL_MAX_MB',
     'DROVER_TOKEN',
     'DROVER_URL',

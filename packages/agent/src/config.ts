@@ -27,6 +27,7 @@ export interface Config {
   readonly rosRemap: readonly RemapRule[];
   readonly batteryTopic: string;
   readonly spoolBytesMax: number;
+  readonly spoolAgeMsMax: number;
   readonly spoolMemoryBytesMax: number;
   readonly logLevel: SettingValues['logLevel'];
   readonly compose: ComposeConfig;
@@ -103,6 +104,7 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
   const rosRemap = value('rosRemap') ?? [];
   const batteryTopic = value('batteryTopic');
   const spoolMaxMb = value('spoolMaxMb');
+  const spoolMaxAgeDays = value('spoolMaxAgeDays');
   const spoolMemoryMb = value('spoolMemoryMb');
   const logLevel = value('logLevel');
   const project = value('composeProject');
@@ -116,6 +118,7 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
     !dataDir ||
     !batteryTopic ||
     !spoolMaxMb ||
+    !spoolMaxAgeDays ||
     !spoolMemoryMb ||
     !logLevel ||
     !project ||
@@ -124,7 +127,11 @@ export function loadConfig(env: Environment, options: { withoutPolicy?: boolean 
   ) {
     throw new ConfigError(problems);
   }
-  const spool = { spoolBytesMax: spoolMaxMb * 1_000_000, spoolMemoryBytesMax: spoolMemoryMb * 1_000_000 };
+  const spool = {
+    spoolBytesMax: spoolMaxMb * 1_000_000,
+    spoolAgeMsMax: spoolMaxAgeDays * 24 * 3_600_000,
+    spoolMemoryBytesMax: spoolMemoryMb * 1_000_000,
+  };
   const { rules: policy, compose: composeRules } = file.policy;
   const rules = { policy, composeRules, configFile: resolve(file.path) };
   const graph = { ros, rosNamespace, rosRemap };

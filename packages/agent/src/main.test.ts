@@ -65,6 +65,18 @@ describe('drover-agent', () => {
     expect(agent.text().trim().split('\n')).toHaveLength(1);
   });
 
+  it('says which setting was meant by a variable that it ignores, where it starts and where it can not', async () => {
+    const words = 'DROVER_TOKN is no setting and is ignored; did you mean DROVER_TOKEN?';
+    const unfit = start({ DROVER_ROS: 'simulated', DROVER_URL: 'http://127.0.0.1:1', DROVER_TOKN: 'drt_secret_value' });
+    expect(await unfit.ended).toBe(78);
+    expect(unfit.text()).toContain(words);
+    const agent = start({ ...simulated(tempDataDir()), DROVER_TOKN: 'drt_secret_value', DROVER_TEST_SEED: '1' });
+    await agent.printed(words);
+    await agent.printed('cloud can not be reached');
+    expect(`${unfit.text()}${agent.text()}`).not.toContain('drt_secret_value');
+    expect(agent.text().split('is no setting')).toHaveLength(2);
+  });
+
   it('refuses a command it does not have, and names the one that was meant', async () => {
     const agent = start({}, ['docter']);
     expect(await agent.ended).not.toBe(0);
@@ -97,6 +109,7 @@ describe('drover-agent', () => {
     expect(await help.ended).toBe(0);
     expect(help.text()).toContain('DROVER_DATA_DIR (yaml: data_dir) [./drover-agent-data]');
     expect(help.text()).toContain('policy (agent.yaml only)');
+    expect(help.text()).toContain('Usage: drover-agent [options] [command]\n');
     const version = start({}, ['--version']);
     await version.ended;
     expect(version.text()).toMatch(/^\d{4}-\d\d-\d\d\n$/);

@@ -8,7 +8,7 @@ import { DataDirUnusableError } from './disk/data-dir.js';
 import { DataDirBusyError } from './disk/instance-lock.js';
 import { runDoctor } from './doctor/doctor.js';
 import { RclnodejsUnavailableError } from './ros/rclnodejs/load.js';
-import { settingsHelp } from './settings.js';
+import { misspelt, settingsHelp } from './settings.js';
 import { readSupervision, startBeats } from './supervisor/supervisor.js';
 
 /** What a supervisor should not try again by itself (EX_CONFIG of sysexits.h). */
@@ -24,6 +24,8 @@ const program = new Command('drover-agent')
   .description('Joins a robot and its ROS 2 graph to a Drover cloud.')
   .version(RELEASE_DATE)
   .addHelpText('after', `\n${settingsHelp()}`)
+  // Else the argument below is named beside the commands, as a second one.
+  .usage('[options] [command]')
   .argument('[command]', 'nothing to run the agent')
   .action((command?: string) => (command === undefined ? run() : program.error(unknownCommand(command))));
 program
@@ -44,6 +46,7 @@ async function run(): Promise<void> {
   try {
     const config = loadConfig(process.env);
     log.level = config.logLevel;
+    for (const words of misspelt(process.env)) log.warn(words);
     process.on('uncaughtException', (error) => die(log, error));
     const supervision = readSupervision(process.env);
     const agent = startAgent(config, supervision.previousEnd, log, stopping.signal);
@@ -63,7 +66,8 @@ async function run(): Promise<void> {
       process.exit(EXIT_CONFIG);
     }
     if (!(error instanceof ConfigError)) return die(log, error);
-    console.error(`drover-agent can't start; these settings are wrong (drover-agent --help):\n${error.message}`);
+    const wrong = [error.message, ...misspelt(process.env)].join('\n');
+    console.error(`drover-agent can't start; these settings are wrong (drover-agent --help):\n${wrong}`);
     process.exit(EXIT_CONFIG);
   }
 }

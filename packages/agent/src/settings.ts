@@ -1,3 +1,4 @@
+import { misspeltSettings } from '@drover/shared/settings/misspelt';
 import { z } from 'zod';
 import { checkNamespace, REMAP_RULES_MAX, readRemapRule } from './ros/name-resolution.js';
 
@@ -133,6 +134,14 @@ export const SETTINGS = {
     description:
       'Data kept on disk while the cloud is away, in MB; past it the oldest of the biggest stream is dropped.',
   },
+  spoolMaxAgeDays: {
+    env: 'DROVER_SPOOL_MAX_AGE_DAYS',
+    yaml: 'spool_max_age_days',
+    schema: wholeNumber(1, 3650),
+    default: '7',
+    description:
+      'How long data may wait on disk while the cloud is away, in days; what has waited for longer is dropped, counted.',
+  },
   spoolMemoryMb: {
     env: 'DROVER_SPOOL_MEMORY_MB',
     yaml: 'spool_memory_mb',
@@ -187,6 +196,14 @@ export const SETTINGS = {
 export type SettingKey = keyof typeof SETTINGS;
 /** What each setting's schema makes of its text. */
 export type SettingValues = { [K in SettingKey]: z.output<(typeof SETTINGS)[K]['schema']> };
+
+/** Warnings about variables that look like a setting written wrongly. */
+export function misspelt(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return misspeltSettings(
+    env,
+    Object.values<Setting>(SETTINGS).map((known) => known.env),
+  );
+}
 
 /** The settings as the last part of `--help`. */
 export function settingsHelp(): string {

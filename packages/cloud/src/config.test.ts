@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig, settingsHelp } from './config.js';
+import { ConfigError, loadConfig, misspelt, settingsHelp } from './config.js';
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
   try {
@@ -81,6 +81,14 @@ describe('the configuration', () => {
 
   it('never shows the key in an error', () => {
     expect(problemsOf({ DROVER_API_KEY: 'my-short-secret' }).join()).not.toContain('my-short-secret');
+  });
+
+  it('names the setting that a misspelt variable means, and takes none of the agent’s or of the tests’ for one', () => {
+    const words = 'DROVER_RETENTION_DAY is no setting and is ignored; did you mean DROVER_RETENTION_DAYS?';
+    expect(misspelt({ DROVER_RETENTION_DAY: '3', DROVER_PORT: '1' })).toEqual([words]);
+    const others = ['URL', 'TOKEN', 'TOKEN_FILE', 'ROS', 'ROS_REMAP', 'CONFIG', 'SPOOL_MAX_MB', 'BATTERY_TOPIC'];
+    const tests = ['TEST_ROS', 'TEST_LONG', 'TEST_ROBOTS', 'CACHE_DIR', 'RCLNODEJS', 'DEMO_DIR', 'PYTHON', 'API'];
+    expect(misspelt(Object.fromEntries([...others, ...tests].map((name) => [`DROVER_${name}`, '1'])))).toEqual([]);
   });
 
   it('describes every setting in the help', () => {

@@ -1,5 +1,6 @@
 /** Every setting in one table: its variable, what it may be, its default and what it does. Only this file reads the environment's names. */
 import { resolve } from 'node:path';
+import { misspeltSettings } from '@drover/shared/settings/misspelt';
 import { z } from 'zod';
 import { CHOSEN_KEY_LENGTH_MIN } from './keys/keys.js';
 
@@ -112,6 +113,14 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   });
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.fromEntries(entries) as Config;
+}
+
+/** Warnings about variables that look like a setting written wrongly. */
+export function misspelt(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return misspeltSettings(
+    env,
+    Object.values(SETTINGS).map((known) => known.env),
+  );
 }
 
 /** The settings as --help prints them. */

@@ -96,6 +96,15 @@ describe('drover-cloud', () => {
     expect(stdout).not.toContain('another-key-of-my-choice');
   });
 
+  it('warns of a variable that it ignores, naming the setting that was meant', async () => {
+    const cloud = start([], { DROVER_RETENTION_DAY: '3', DROVER_URL: 'http://localhost' });
+    await cloud.listening;
+    cloud.child.kill('SIGTERM');
+    const { code, stdout } = await cloud.ended;
+    expect([code, stdout.split('is no setting').length]).toEqual([0, 2]);
+    expect(stdout).toContain('DROVER_RETENTION_DAY is no setting and is ignored; did you mean DROVER_RETENTION_DAYS?');
+  });
+
   it('says where it listens at any log level', async () => {
     const cloud = start([], { DROVER_LOG_LEVEL: 'silent' });
     expect((await cloud.listening).url).toMatch(/^http:/);

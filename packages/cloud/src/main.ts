@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { pino } from 'pino';
 import { InProcessBus } from './bus/in-process.js';
 import { announce } from './cli/announce.js';
 import { runCli } from './cli/cli.js';
@@ -9,6 +8,7 @@ import type { Config } from './config.js';
 import { openWhenDiskAllows } from './db/open-patiently.js';
 import { docsRouter } from './docs/docs.js';
 import { Gateway } from './gateway/gateway.js';
+import type { UnstoredChanges } from './gateway/presence.js';
 import { SessionRegistry } from './gateway/registry.js';
 import { createApp } from './http/app.js';
 import { IdempotencySweep } from './http/idempotency-sweep.js';
@@ -16,15 +16,16 @@ import { Listener } from './http/listener.js';
 import { boundsOf, Retention } from './retention/retention.js';
 import { createServices, endpointsOf } from './services.js';
 import { healthRouter } from './status/health.js';
+import { createLog } from './status/log.js';
 import { Metrics } from './status/metrics.js';
 import { statusPageRouter } from './status/page.js';
 
 /** The cloud, from its settings to its end: everything there is, in the order it starts; it stops in reverse. */
-async function serve(config: Config): Promise<void> {
+async function serve(config: Config, warnings: readonly string[]): Promise<void> {
   const now = Date.now;
   const monotonicNow = () => performance.now();
-  // Synchronous: else lines that are still being written when the process exits are lost, or land after later ones.
-  const log = pino({ level: config.logLevel }, pino.destination({ sync: true }));
+  const log = createLog({ level: config.logLevel, monotonicNow });
+  for (const words of warnings) log.warn(words);
   const stopping = stopSignal(config.drainS, log);
   const opening = openWhenDiskAllows({ dataDir: config.dataDir, now, log, signal: stopping.signal });
   const { store, release } = await opening.catch((error: unknown) => {
@@ -33,6 +34,7 @@ async function serve(config: Config): Promise<void> {
   });
   const bus = new InProcessBus();
   const registry = new SessionRegistry();
+  const unstored: UnstoredChanges = new Map();
   const metrics = new Metrics({ sessions: () => registry.size });
   const services = createServices({
     store,
@@ -41,6 +43,7 @@ async function serve(config: Config): Promise<void> {
     questions: registry,
     log,
     now,
+    unstored,
     onCommitted: metrics.committed,
     onMissing: metrics.missing,
   });
@@ -67,7 +70,7 @@ async function serve(config: Config): Promise<void> {
       compose: composeReports,
       links,
     },
-    ...{ log, now, monotonicNow },
+    ...{ log, now, monotonicNow, unstoredPresence: unstored },
   });
   const endpoints = endpointsOf(services);
   const health = healthRouter({ store, log, monotonicNow, isStopping: () => stopping.signal.aborted });

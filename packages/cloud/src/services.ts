@@ -30,6 +30,7 @@ import { linkEndpoints } from './links/routes.js';
 import { Logs } from './logs/logs.js';
 import { logEndpoints } from './logs/routes.js';
 import { RobotDeletion } from './robots/deletion.js';
+import type { UnstoredPresence } from './robots/online.js';
 import { Robots } from './robots/robots.js';
 import { robotEndpoints } from './robots/routes.js';
 import { streamEndpoints } from './streams/routes.js';
@@ -48,6 +49,8 @@ export interface ServiceOptions {
   readonly inboxes: LiveInboxes;
   /** Where robots can be asked something. */
   readonly questions: RobotQuestions;
+  /** What the store has not taken of robots' presence. */
+  readonly unstored?: UnstoredPresence;
   readonly onCommitted?: (committed: Committed) => void;
   readonly onMissing?: (missing: Missing) => void;
 }
@@ -55,7 +58,7 @@ export interface ServiceOptions {
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(options: ServiceOptions) {
-  const { store, bus, log, now } = options;
+  const { store, bus, log, now, unstored = new Map() } = options;
   const keys = new Keys({ db: store.db, now });
   const desired = new DesiredState({ store, bus });
   const deletion = new RobotDeletion({
@@ -65,8 +68,8 @@ export function createServices(options: ServiceOptions) {
   });
   const composeFiles = new ComposeFiles({ store, check: composeChecker(), now });
   const robotCompose = new RobotCompose({ store, desired, files: composeFiles, now });
-  const robots = new Robots({ store, bus, now, onDeleted: () => deletion.wake() });
-  const commands = new Commands({ store, bus, inboxes: options.inboxes, log, now });
+  const robots = new Robots({ store, bus, now, unstored, onDeleted: () => deletion.wake() });
+  const commands = new Commands({ store, bus, inboxes: options.inboxes, log, now, unstored });
   const dryRun = new DryRun({ robots, questions: options.questions });
   return {
     keys,
@@ -78,8 +81,8 @@ export function createServices(options: ServiceOptions) {
     deletion,
     desired,
     streams: new Streams({ store, desired, now }),
-    links: new RobotLinks({ store, log }),
-    streamReports: new StreamReports({ store, log }),
+    links: new RobotLinks({ store, log, unstored }),
+    streamReports: new StreamReports({ store, log, unstored }),
     vitals: new Vitals({ store, desired }),
     logs: new Logs({ store, desired }),
     composeFiles,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PublishRequest } from '../ros/graph.js';
 import { topicCommand } from '../spool/fixture.js';
 import { goal, SET_BOOL, setBool, setUp } from './fixture.js';
+import { JOBS_MAX } from './runner.js';
 
 describe('a topic command', () => {
   it('is taken, then published, then told with the number of subscribers', async () => {
@@ -45,6 +46,20 @@ describe('a topic command', () => {
     await run({ name: 'chatter', type: 'std_msgs/msg/String', payload: { data: 'a' } });
     await run({ name: '~/chatter', type: 'std_msgs/msg/String', payload: { data: 'b' } });
     expect([await relative.next(), await own.next()]).toEqual([{ data: 'a' }, { data: 'b' }]);
+  });
+
+  it('is refused with words, and not taken, where 2,000 wait or run already', async () => {
+    const { graph, runner, ear } = await setUp();
+    graph.publish = () => new Promise(() => {});
+    const commands = Array.from({ length: JOBS_MAX + 3 }, () => topicCommand({ timeout_ms: 600_000 }));
+    for (const command of commands) runner.receive(command);
+    for (const { uuid } of commands.slice(JOBS_MAX)) {
+      const message = '2000 commands wait or run on this robot already';
+      expect(await ear.outcome(uuid)).toMatchObject({ error_code: 'internal_error', message });
+      expect(ear.kinds(uuid)).toEqual(['command_outcome']);
+    }
+    const kept = commands.slice(0, JOBS_MAX).flatMap(({ uuid }) => ear.kinds(uuid));
+    expect(kept).toEqual(Array(JOBS_MAX).fill('command_taken'));
   });
 
   it('keeps its place: one name one after the other, in the order they came', async () => {

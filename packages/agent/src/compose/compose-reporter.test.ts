@@ -24,23 +24,23 @@ describe('how a robot stands with its compose file', () => {
 
   it('is told when a session opens, and again in each', () => {
     const { told, reporter, uplink } = setUp();
-    reporter.opened(uplink, { link_version: 4 });
+    reporter.opened(uplink, { link_version: 5 });
     reporter.closed();
-    reporter.opened(uplink, { link_version: 4 });
+    reporter.opened(uplink, { link_version: 5 });
     expect(told).toHaveLength(2);
   });
 
   it('is not told to a cloud that does not know the message, nor where there is nothing to tell', () => {
     const { told, robot, reporter, uplink } = setUp();
-    reporter.opened(uplink, { link_version: 3 });
-    robot.status = null;
     reporter.opened(uplink, { link_version: 4 });
+    robot.status = null;
+    reporter.opened(uplink, { link_version: 5 });
     expect(told).toEqual([]);
   });
 
   it('is told at once when it changes, then as it stands after a while, and not where it has not changed', () => {
     const { told, robot, reporter, uplink } = setUp();
-    reporter.opened(uplink, { link_version: 4 });
+    reporter.opened(uplink, { link_version: 5 });
     for (const phase of ['starting', 'watching', 'idle'] as const) {
       robot.status = status({ phase });
       reporter.changed();

@@ -2,7 +2,7 @@ import type { ComposeStatus } from '@drover/shared/link/compose-status';
 import type { Welcome } from '@drover/shared/link/welcome';
 
 /** Clouds that know the message. */
-const COMPOSE_STATUS_SINCE_VERSION = 4;
+const COMPOSE_STATUS_SINCE_VERSION = 5;
 /** What changes faster than this is told once, as it stands then. */
 export const COMPOSE_STATUS_MS_MIN = 500;
 

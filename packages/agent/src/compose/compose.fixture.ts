@@ -71,7 +71,7 @@ export class TestCompose {
       composeRules: DEFAULT_COMPOSE_RULES,
     };
     const opened = openCompose({ dataDir: this.dataDir, compose, ...agent }, means);
-    opened.opened({ send: (status) => this.#received(status) }, { link_version: 4 });
+    opened.opened({ send: (status) => this.#received(status) }, { link_version: 5 });
     return opened;
   }
 

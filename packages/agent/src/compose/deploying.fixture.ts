@@ -14,6 +14,6 @@ const settings = { project, healthTimeoutS: Number(timeout), lockFile: null, env
 const means = { newId: randomUUID, monotonicNow: () => performance.now(), wallNow: Date.now, log };
 const files = { dataDir, token: { token: 'drt_test' }, configFile: '/etc/drover/agent.yaml' };
 const compose = openCompose({ ...files, compose: settings, composeRules: DEFAULT_COMPOSE_RULES }, means);
-compose.opened({ send: (status) => void process.stdout.write(`${JSON.stringify(status)}\n`) }, { link_version: 4 });
+compose.opened({ send: (status) => void process.stdout.write(`${JSON.stringify(status)}\n`) }, { link_version: 5 });
 compose.apply(JSON.parse(wanted), 'robot-1');
 setInterval(() => {}, 1_000_000);

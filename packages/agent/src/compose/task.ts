@@ -4,7 +4,7 @@ import type { Deployment, DownTask, UpTask } from './state-file.js';
 
 type Task = UpTask | DownTask;
 
-/** Names what clouds before version 4 give no name to. */
+/** Names what clouds before version 5 give no name to. */
 const NAMESPACE = 'ab7f6c52-4f0c-4d2b-9a55-6f5c1a3e8f10';
 
 /** What the desired state asks for beside the task that there is; `same`: nothing else. */

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Config, ConfigError, type ConfigProblem, loadConfig, type TokenSource } from '../config.js';
 import type { PolicyRules } from '../policy/policy.js';
-import { SETTINGS, type Setting, type SettingKey } from '../settings.js';
+import { misspelt, SETTINGS, type Setting, type SettingKey } from '../settings.js';
 import type { Finding } from './check.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,14 +38,18 @@ export function readSettings(env: Environment): { settings: UsableSettings; find
   try {
     const config = loadConfig(env);
     const loaded: Finding = { status: 'ok', message: `${describe(config)} (from ${origin(env)})` };
-    return { settings: usable(config, []), findings: [loaded, ...openToOthers(config, env)] };
+    return { settings: usable(config, []), findings: [loaded, ...ignored(env), ...openToOthers(config, env)] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const findings = error.problems.map(
       ({ field, message }): Finding => ({ status: 'fail', message: `${field}: ${message}` }),
     );
-    return { settings: withoutProblems(env, error.problems), findings };
+    return { settings: withoutProblems(env, error.problems), findings: [...findings, ...ignored(env)] };
   }
+}
+
+function ignored(env: Environment): readonly Finding[] {
+  return misspelt(env).map((message) => ({ status: 'warn', message }));
 }
 
 function withoutProblems(env: Environment, problems: readonly ConfigProblem[]): UsableSettings {

@@ -10,6 +10,7 @@ describe('the reporter of the link', () => {
   let nowMs: number;
   let depth: LinkStatus['spool'] | null;
   let drops: LinkStatus['drops'];
+  let storage: 'ok' | 'failing';
   let offsetMs: number;
   let sent: { status: LinkStatus; key: string | null }[];
   let reporter: LinkReporter;
@@ -30,10 +31,12 @@ describe('the reporter of the link', () => {
     nowMs = 0;
     sent = [];
     drops = [];
+    storage = 'ok';
     offsetMs = 5;
     depth = { id: SPOOL, rows: 10, bytes: 1_000, bytes_max: 1e9, oldest_robot_ms: 1 };
     reporter = new LinkReporter({
       spool: { depth: () => depth, drops: () => drops },
+      storage: () => storage,
       clock: { offset: () => ({ offset_ms: offsetMs, uncertainty_ms: 1 }) },
       monotonicNow: () => nowMs,
     });
@@ -44,7 +47,12 @@ describe('the reporter of the link', () => {
     expect(sent).toEqual([
       {
         key: 'link_status',
-        status: { kind: 'link_status', clock: { offset_ms: 5, uncertainty_ms: 1 }, spool: depth, drops: [] },
+        status: {
+          kind: 'link_status',
+          clock: { offset_ms: 5, uncertainty_ms: 1 },
+          spool: { ...depth, storage },
+          drops: [],
+        },
       },
     ]);
   });
@@ -87,6 +95,12 @@ describe('the reporter of the link', () => {
       },
     ],
     [
+      'a disk that takes no writes',
+      () => {
+        storage = 'failing';
+      },
+    ],
+    [
       'another spool',
       () => {
         depth = { id: OTHER_SPOOL, rows: 10, bytes: 1_000, bytes_max: 1e9, oldest_robot_ms: 1 };
@@ -97,7 +111,7 @@ describe('the reporter of the link', () => {
     sent.splice(0);
     change();
     expect(look()).toEqual([
-      { kind: 'link_status', clock: { offset_ms: offsetMs, uncertainty_ms: 1 }, spool: depth, drops },
+      { kind: 'link_status', clock: { offset_ms: offsetMs, uncertainty_ms: 1 }, spool: { ...depth, storage }, drops },
     ]);
     expect(look()).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { type LinkStatus, SOURCE_DROPS_MAX, type SourceDrop } from '@drover/shared/link/link-status';
+import { type LinkStatus, SOURCE_DROPS_MAX, type SourceDrop, type StorageState } from '@drover/shared/link/link-status';
 import type { Welcome } from '@drover/shared/link/welcome';
 import type { CloudClock } from './cloud-clock.js';
 import type { Uplink } from './link.js';
@@ -24,6 +24,8 @@ export interface ReportedSpool {
 }
 
 export interface LinkReporterOptions {
+  /** Whether the disk takes what the spool writes. */
+  readonly storage: () => StorageState;
   readonly spool: ReportedSpool;
   readonly clock: Pick<CloudClock, 'offset'>;
   /** Monotonic milliseconds. */
@@ -69,9 +71,10 @@ export class LinkReporter {
   /** Tells what there is to tell. */
   look(): void {
     if (!this.#uplink) return;
-    const { spool: source, clock, monotonicNow } = this.#options;
-    const spool = source.depth();
-    if (!spool) return;
+    const { spool: source, storage, clock, monotonicNow } = this.#options;
+    const depth = source.depth();
+    if (!depth) return;
+    const spool = { ...depth, storage: storage() };
     const drops = largest(source.drops());
     const status: LinkStatus = { kind: 'link_status', clock: clock.offset(), spool, drops };
     const nowMs = monotonicNow();
@@ -89,6 +92,7 @@ function largest(drops: readonly SourceDrop[]): SourceDrop[] {
 
 function isNews(told: LinkStatus, now: LinkStatus): boolean {
   if (told.spool.id !== now.spool.id || told.spool.bytes_max !== now.spool.bytes_max) return true;
+  if (told.spool.storage !== now.spool.storage) return true;
   const change = Math.abs(told.spool.bytes - now.spool.bytes);
   if (change > Math.max(BYTES_CHANGE_MIN, told.spool.bytes * BYTES_CHANGE_PART)) return true;
   if (JSON.stringify(told.drops) !== JSON.stringify(now.drops)) return true;

@@ -70,9 +70,9 @@ class Robot {
     const common = { newId: freshUuid, now, monotonicNow, log: silent };
     const spool = openSpool({ ...common, dataDir: this.#dataDir, bytesMax: 1e9, boot });
     const clockOffset = () => ({ offset_ms: -this.wrongMs, uncertainty_ms: 1 });
-    const uploader = new Uploader({ spool, clockOffset, monotonicNow, log: silent });
+    const uploader = new Uploader({ spool, clockOffset, log: silent });
     onTestFinished(() => {
-      uploader.stop();
+      uploader.close();
       spool.close();
     });
     return { spool, uploader, monotonicNow };

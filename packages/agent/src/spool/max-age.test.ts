@@ -13,11 +13,11 @@ function open(dataDir: string) {
   const monotonicNow = () => clock.monotonicMs;
   const files = { dataDir, newId: freshUuid, now: () => clock.wallMs, monotonicNow, log: silent };
   const spool = openSpool({ ...files, bytesMax: 1e9 });
-  const uploader = new Uploader({ spool, clockOffset: () => null, monotonicNow, log: silent });
+  const uploader = new Uploader({ spool, clockOffset: () => null, log: silent });
   const sent: Batch[] = [];
   let wake = () => {};
   onTestFinished(() => {
-    uploader.stop();
+    uploader.close();
     spool.close();
   });
   const until = async (condition: () => boolean) => {
@@ -71,6 +71,17 @@ describe('a stream that states how old its data may be', () => {
     expect(await sent(2)).toEqual([3, 4]);
     expect(spool.drops()).toEqual([{ source: '/counter', reason: 'too_old', rows: 2, bytes: 2 * (48 + 12) }]);
     expect(spool.store.held().rows).toBe(2);
+  });
+
+  it('has none of it sent, however much it is', async () => {
+    const { spool, pass, collect, connect, sent } = open(tempDataDir());
+    await collect(Array.from({ length: 45_000 }, () => 1));
+    pass(11_000);
+    await collect([2]);
+    spool.setMaxAges(COUNTER_10_S);
+    connect();
+    await expect.poll(() => spool.drops()).toMatchObject([{ reason: 'too_old', rows: 45_000 }]);
+    expect(await sent(1)).toEqual([2]);
   });
 
   it('loses nothing that is younger, nor what was sent before', async () => {

@@ -64,4 +64,22 @@ export const SPOOL_MIGRATIONS = [
     uncertainty_ms REAL
   ) STRICT;
   `,
+  `
+  -- How long rows have waited (age-ledger.ts): those below next_id were there when so much time was known to have passed.
+  CREATE TABLE age_marks (next_id INTEGER PRIMARY KEY, elapsed_ms REAL NOT NULL) STRICT;
+  -- One row: the last moment written down, and the last at which the cloud's clock was known (NULL = never).
+  CREATE TABLE age_head (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    boot_id TEXT NOT NULL,
+    since_ms REAL NOT NULL,
+    elapsed_ms REAL NOT NULL,
+    cloud_boot_id TEXT,
+    cloud_elapsed_ms REAL,
+    cloud_ms REAL
+  ) STRICT;
+  `,
+  `
+  -- When a session last stood, to a minute; NULL = never known to.
+  ALTER TABLE age_head ADD COLUMN session_elapsed_ms REAL;
+  `,
 ] as const;

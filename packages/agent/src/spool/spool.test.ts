@@ -11,9 +11,10 @@ import { openStoreFile, setAside } from '../disk/store-file.js';
 import { freshUuid, numbersOf, point, silent, tempDataDir } from './fixture.js';
 import { openSpool } from './open.js';
 import { SPOOL_MIGRATIONS } from './schema.js';
-import { BUFFER_BYTES_MAX, COMMIT_INTERVAL_MS, Spool } from './spool.js';
+import { COMMIT_INTERVAL_MS, Spool } from './spool.js';
 import { SpoolStore } from './store.js';
 import { Uploader } from './uploader.js';
+import { BUFFER_BYTES_MAX } from './waiting-samples.js';
 
 const NOTHING = { live: 0, backfill: 0 };
 
@@ -21,9 +22,9 @@ function open(dataDir: string, overrides: { bytesMax?: number; monotonicNow?: ()
   const monotonicNow = overrides.monotonicNow ?? (() => performance.now());
   const common = { newId: freshUuid, now: Date.now, monotonicNow, log: silent };
   const spool = openSpool({ ...common, dataDir, bytesMax: 1e9, ...overrides });
-  const uploader = new Uploader({ spool, clockOffset: () => null, monotonicNow, log: silent });
+  const uploader = new Uploader({ spool, clockOffset: () => null, log: silent });
   onTestFinished(() => {
-    uploader.stop();
+    uploader.close();
     spool.close();
   });
   return { spool, uploader };
@@ -74,7 +75,7 @@ describe('uploading', () => {
     await deaf.until((numbers) => numbers.length === 1);
     first.spool.append(point(2));
     await deaf.until((numbers) => numbers.length === 2);
-    first.uploader.stop();
+    first.uploader.close();
     first.spool.close();
     const second = open(dir);
     const receiver = cloud(second.spool, () => second.uploader);
@@ -232,9 +233,9 @@ describe('a disk that refuses', () => {
     const monotonicNow = () => performance.now();
     const common = { newId: freshUuid, now: Date.now, monotonicNow, log: silent };
     const spool = new Spool({ ...common, open: () => store, setAside: () => {}, bytesMax: 1e9 });
-    const uploader = new Uploader({ spool, clockOffset: () => null, monotonicNow, log: silent });
+    const uploader = new Uploader({ spool, clockOffset: () => null, log: silent });
     onTestFinished(() => {
-      uploader.stop();
+      uploader.close();
       spool.close();
     });
     const receiver = cloud(spool, () => uploader);

@@ -5,18 +5,13 @@ import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { claimFile, othersFile, type RobotIdentity } from '../disk/robot-identity.js';
 import { isCorrupt } from '../disk/store-file.js';
+import { SESSION_GRACE_MS } from './age-ledger.js';
 import { AgeMarks } from './age-marks.js';
-import { type Boot, type ClockReading, systemBoot } from './clocks.js';
-import {
-  type BatchRecord,
-  type DropCount,
-  type DropReason,
-  DropReason as Reason,
-  type Sample,
-  sampleBytes,
-  sourceOf,
-} from './rows.js';
-import type { AgeBound, SpoolStore } from './store.js';
+import { type RobotClocks, RobotTime } from './robot-time.js';
+import type { AgeBound } from './row-dropper.js';
+import { type BatchRecord, type DropCount, type DropReason, type Sample, sourceOf } from './rows.js';
+import type { SpoolStore } from './store.js';
+import { WaitingSamples } from './waiting-samples.js';
 
 /** Samples wait in memory at most this long for their commit: with it, what a kill -9 can lose. */
 export const COMMIT_INTERVAL_MS = 200;
@@ -28,10 +23,10 @@ const COMMIT_INTERVAL_BUSY_MS = 25;
 const COMMIT_INTERVAL_IDLE_MS = 1_000;
 /** After a commit that the disk refused. */
 const RETRY_INTERVAL_MS = 1_000;
-/** What waits in memory while the disk refuses, unless told otherwise; past it the oldest goes, counted. */
-export const BUFFER_BYTES_MAX = 16 * 1024 * 1024;
-/** What a sample takes in memory beside its bytes, about: objects and a buffer of its own. */
-const SAMPLE_MEMORY_BYTES = 600;
+/** A spool to which nothing comes looks at the age of what it holds. */
+const AGE_LOOK_INTERVAL_MS = 600_000;
+/** How long data may wait, unless told otherwise. */
+const AGE_MS_MAX = 7 * 24 * 3_600_000;
 const ERROR_LOG_INTERVAL_MS = 60_000;
 /**
  * The spool leaves so much of the disk free, whatever its bound: on a disk that it had filled itself it could not even give
@@ -51,22 +46,18 @@ export interface BatchOutlet {
   clock?(): ClockOffset | null;
 }
 
-export interface SpoolOptions {
+export interface SpoolOptions extends RobotClocks {
   /** Opens the file; called again where it turns out corrupt or another robot's, after it was set aside. */
   readonly open: () => SpoolStore;
   readonly setAside: (why: string, detail: string) => void;
   readonly bytesMax: number;
+  /** What has waited for longer is dropped while the robot has no session; AGE_MS_MAX by default. */
+  readonly ageMsMax?: number | undefined;
   /** Of samples that wait in memory while the disk refuses; BUFFER_BYTES_MAX by default. */
   readonly memoryBytesMax?: number | undefined;
   /** Free on the spool's disk; null: not known. */
   readonly diskFreeBytes?: () => number | null;
-  /** The machine's by default. */
-  readonly boot?: Boot;
   readonly newId: () => string;
-  /** The robot's wall clock. */
-  readonly now: () => number;
-  /** Monotonic milliseconds. */
-  readonly monotonicNow: () => number;
   readonly log: Logger;
 }
 
@@ -82,15 +73,16 @@ export class Spool {
   readonly #options: SpoolOptions;
   #store: SpoolStore;
   #outlet: BatchOutlet | null = null;
-  #buffer: Sample[] = [];
-  #bufferBytes = 0;
-  #drops = new Map<string, DropCount>();
+  /** When the last session of this process ended. */
+  #outletEndedMs = Number.NEGATIVE_INFINITY;
+  readonly #waiting: WaitingSamples;
   #acked: Partial<Record<Lane, number>> = {};
   #maxAges: ReadonlyMap<string, number> = new Map();
   readonly #ageMarks = new AgeMarks();
-  readonly #boot: Boot;
-  /** Time since the boot minus monotonic clock. */
-  readonly #sinceBootMs: number;
+  readonly #time: RobotTime;
+  /** A commit is due that brings nothing, for the age of what is held. */
+  #isAgeDue = false;
+  readonly #ageTimer: NodeJS.Timeout;
   #timer: NodeJS.Timeout | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
   #lastErrorLogMs = Number.NEGATIVE_INFINITY;
@@ -100,10 +92,11 @@ export class Spool {
 
   constructor(options: SpoolOptions) {
     this.#options = options;
-    this.#boot = options.boot ?? systemBoot();
-    this.#sinceBootMs = this.#boot.sinceMs() - options.monotonicNow();
+    this.#time = new RobotTime(options);
+    this.#waiting = new WaitingSamples(options.memoryBytesMax);
     this.#store = options.open();
     this.#ageMarks.mark(this.#store.nextId, options.monotonicNow());
+    this.#ageTimer = setInterval(() => this.#lookAtAge(), AGE_LOOK_INTERVAL_MS).unref();
   }
 
   get id(): string {
@@ -142,21 +135,17 @@ export class Spool {
       this.#options.log.error({ source: sourceOf(sample) }, 'a sample with a value that is no number; left out');
       return;
     }
-    // By a clock that a restart of the agent does not set back.
     const { clockMs } = sample;
-    this.#buffer.push(clockMs === undefined ? sample : { ...sample, clockMs: clockMs - this.#sinceBootMs });
-    this.#bufferBytes += sampleBytes(sample);
+    this.#waiting.add(clockMs === undefined ? sample : { ...sample, clockMs: this.#time.clock(clockMs).baseMs });
     // A burst of big messages: a disk that takes it loses none.
-    if (this.#isMemoryFull() && !this.#failing) this.#commit();
-    this.#boundBuffer();
-    this.#schedule(this.#bufferBytes >= COMMIT_BYTES ? 0 : COMMIT_INTERVAL_MS);
+    if (this.#waiting.isFull && !this.#failing) this.#commit();
+    this.#waiting.bound();
+    this.#schedule(this.#waiting.size.bytes >= COMMIT_BYTES ? 0 : COMMIT_INTERVAL_MS);
   }
 
   /** Counts samples that never came here, for instance those over a stream's size bound. */
   countDrop(source: string, reason: DropReason, rows: number, bytes: number): void {
-    const key = `${reason} ${source}`;
-    const known = this.#drops.get(key) ?? { source, reason, rows: 0, bytes: 0 };
-    this.#drops.set(key, { ...known, rows: known.rows + rows, bytes: known.bytes + bytes });
+    this.#waiting.countDrop(source, reason, rows, bytes);
     this.#schedule(COMMIT_INTERVAL_MS);
   }
 
@@ -171,7 +160,7 @@ export class Spool {
   /** Everything ever dropped, by source and reason, what is not on disk yet included; empty where the file can't be read. */
   drops(): DropCount[] {
     const total = new Map<string, DropCount>();
-    for (const drop of [...this.#storedDrops(), ...this.#drops.values()]) {
+    for (const drop of [...this.#storedDrops(), ...this.#waiting.drops]) {
       const key = `${drop.reason} ${drop.source}`;
       const known = total.get(key) ?? { ...drop, rows: 0, bytes: 0 };
       total.set(key, { ...known, rows: known.rows + drop.rows, bytes: known.bytes + drop.bytes });
@@ -184,7 +173,7 @@ export class Spool {
     try {
       const { rows } = this.#store.held();
       const bytes = this.#store.bytesInUse();
-      const oldest = this.#store.oldestStampMs(this.#clockNow());
+      const oldest = this.#store.oldestStampMs(this.#time.clock());
       return { id: this.id, rows, bytes, bytes_max: this.#options.bytesMax, oldest_robot_ms: oldest };
     } catch {
       // The next commit finds out what is wrong, and says it.
@@ -192,8 +181,15 @@ export class Spool {
     }
   }
 
+  /** Rows below this id have been here for that long, or were when the file was opened. */
+  idBefore(ageMs: number): number {
+    const id = this.#ageMarks.idBefore(ageMs, this.#options.monotonicNow());
+    return Math.max(id, this.#store.openedBeforeId);
+  }
+
   /** Connects the sending side (null: none) and lets it fill its windows. */
   setOutlet(outlet: BatchOutlet | null): void {
+    if (this.#outlet && !outlet) this.#outletEndedMs = this.#options.monotonicNow();
     this.#outlet = outlet;
     if (outlet) this.#schedule(0);
   }
@@ -245,7 +241,7 @@ export class Spool {
 
   /** The offset of the clock that a batch's rows were stamped by, where today's is `measured`. */
   clockOf(batch: BatchRecord, measured: ClockOffset | null): ClockOffset | null {
-    return measured && this.#store.clocks.offsetOf(batch.firstId, this.#clockNow(), measured);
+    return measured && this.#store.clocks.offsetOf(batch.firstId, this.#time.clock(), measured);
   }
 
   /** Commits what waits and closes the file. */
@@ -254,9 +250,10 @@ export class Spool {
     this.#closed = true;
     this.#outlet = null;
     if (this.#timer) clearTimeout(this.#timer);
+    clearInterval(this.#ageTimer);
     this.#commit();
-    if (this.#buffer.length > 0) {
-      const lost = { rows: this.#buffer.length, bytes: this.#bufferBytes };
+    const lost = this.#waiting.size;
+    if (lost.rows > 0) {
       this.#options.log.error(lost, 'the disk still refuses writes: what waited in memory is lost with this stop');
     }
     this.#store.close();
@@ -277,11 +274,13 @@ export class Spool {
 
   #commit(): void {
     if (!this.#store.isOpen && !this.#reopened()) return;
-    const samples = this.#buffer;
-    const drops = [...this.#drops.values()];
+    const { samples, drops } = this.#waiting;
     const acked = this.#acked;
     const outlet = this.#outlet;
-    if (samples.length === 0 && drops.length === 0 && Object.keys(acked).length === 0 && !outlet) return;
+    if (this.#waiting.isEmpty && Object.keys(acked).length === 0 && !outlet && !this.#isAgeDue) return;
+    const { ageMsMax = AGE_MS_MAX } = this.#options;
+    const measured = outlet?.clock?.() ?? null;
+    const session = { hasSession: outlet !== null, mayDrop: this.#mayDropForAge() };
     try {
       const formed = this.#store.commit({
         samples,
@@ -291,15 +290,16 @@ export class Spool {
         liveFromId: outlet?.liveFromId() ?? 0,
         mayForm: (lane, unacked) => outlet?.mayForm(lane, unacked) ?? false,
         bytesMax: this.#bytesMax(),
-        clock: { ...this.#clockNow(), measured: outlet?.clock?.() ?? null },
+        clock: { ...this.#time.clock(), measured },
+        age: { ...this.#time.moment(measured), maxMs: ageMsMax, ...session },
       });
       this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
-      this.#buffer = [];
-      this.#bufferBytes = 0;
-      this.#drops = new Map();
+      this.#waiting.clear();
       this.#acked = {};
       if (this.#failing) this.#options.log.info('the spool takes writes again');
       this.#failing = false;
+      this.#isAgeDue = this.#store.isOldLeft;
+      if (this.#isAgeDue) this.#schedule(COMMIT_INTERVAL_MS);
       if (formed.length > 0) outlet?.formed(formed);
     } catch (error) {
       this.#failed(error);
@@ -315,9 +315,15 @@ export class Spool {
     return Math.min(bytesMax, Math.max(SPOOL_BYTES_LEAST, this.#store.bytesInUse() + room));
   }
 
-  #clockNow(): ClockReading {
-    const { now, monotonicNow } = this.#options;
-    return { bootId: this.#boot.id, baseMs: now() - monotonicNow() - this.#sinceBootMs };
+  /** While a session stands what waits is delivered, however old it is. */
+  #mayDropForAge(): boolean {
+    return this.#outlet === null && this.#options.monotonicNow() - this.#outletEndedMs >= SESSION_GRACE_MS;
+  }
+
+  #lookAtAge(): void {
+    if (this.#outlet || this.#failing || this.#store.held().rows === 0) return;
+    this.#isAgeDue = true;
+    this.#schedule(0);
   }
 
   #tooOld(): AgeBound[] {
@@ -343,8 +349,10 @@ export class Spool {
     }
     if (monotonicNow() - this.#lastErrorLogMs >= ERROR_LOG_INTERVAL_MS) {
       this.#lastErrorLogMs = monotonicNow();
-      const waiting = { rows: this.#buffer.length, bytes: this.#bufferBytes };
-      log.error({ err: error, waiting }, 'the spool can not be written; data waits in memory, trying again');
+      log.error(
+        { err: error, waiting: this.#waiting.size },
+        'the spool can not be written; data waits in memory, trying again',
+      );
     }
     this.#schedule(RETRY_INTERVAL_MS);
   }
@@ -369,6 +377,7 @@ export class Spool {
 
   #open(): void {
     this.#store = this.#options.open();
+    this.#ageMarks.mark(this.#store.nextId, this.#options.monotonicNow());
     this.#acked = {};
   }
 
@@ -378,20 +387,6 @@ export class Spool {
     } catch {
       // The next commit finds out what is wrong, and says it.
       return [];
-    }
-  }
-
-  #isMemoryFull(): boolean {
-    const bytesMax = this.#options.memoryBytesMax ?? BUFFER_BYTES_MAX;
-    return this.#buffer.length > 1 && this.#bufferBytes + this.#buffer.length * SAMPLE_MEMORY_BYTES > bytesMax;
-  }
-
-  #boundBuffer(): void {
-    while (this.#isMemoryFull()) {
-      const oldest = this.#buffer.shift();
-      if (!oldest) return;
-      this.#bufferBytes -= sampleBytes(oldest);
-      this.countDrop(sourceOf(oldest), Reason.diskRefused, 1, sampleBytes(oldest));
     }
   }
 }

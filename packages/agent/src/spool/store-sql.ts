@@ -29,6 +29,8 @@ export interface SpoolSql {
   readonly pageBytes: Statement<[], number>;
   readonly maxId: Statement<[], number | null>;
   readonly oldest: Statement<[], { id: number; robot_stamp_ms: number }>;
+  /** The id of the row so many rows on. */
+  readonly idAfter: Statement<[fromId: number, rows: number], number>;
   readonly pagesInUse: Statement<[], number>;
   readonly insert: Statement<[id: number, channel: number, robotStampMs: number, body: Uint8Array]>;
   readonly sizes: Statement<[fromId: number, toId: number], Size>;
@@ -68,6 +70,9 @@ export function prepareSpool(db: Database): SpoolSql {
     oldest: db.prepare<[], { id: number; robot_stamp_ms: number }>(
       'SELECT id, robot_stamp_ms FROM rows ORDER BY id LIMIT 1',
     ),
+    idAfter: db
+      .prepare<[number, number], number>('SELECT id FROM rows WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?')
+      .pluck(),
     insert: db.prepare('INSERT INTO rows (id, channel, robot_stamp_ms, body) VALUES (?, ?, ?, ?)'),
     sizes: db.prepare('SELECT id, length(body) AS bytes FROM rows WHERE id >= ? AND id < ? ORDER BY id'),
     rowsOf: db.prepare('SELECT channel, robot_stamp_ms, body FROM rows WHERE id BETWEEN ? AND ? ORDER BY id'),

@@ -4,9 +4,11 @@ import type { Lane } from '@drover/shared/link/fields';
 import type { Database } from 'better-sqlite3';
 import type { Owned } from '../disk/robot-identity.js';
 import type { StoreFile } from '../disk/store-file.js';
+import { AgeLedger, type AgeMoment } from './age-ledger.js';
 import { ClockLedger, type ClockReading } from './clocks.js';
 import { CopiedRows } from './copied-rows.js';
 import { SourceLedger } from './ledger.js';
+import { type AgeBound, RowDropper } from './row-dropper.js';
 import { type BatchRecord, type DropCount, DropReason, type Sample, storedBytes } from './rows.js';
 import { prepareSpool } from './store-sql.js';
 import { vitalBody, vitalRow } from './vital-body.js';
@@ -14,20 +16,8 @@ import { vitalBody, vitalRow } from './vital-body.js';
 /** A batch holds about this many bytes of rows; one bigger message travels alone. */
 export const BATCH_BYTES_MAX = 256 * 1024;
 
-/** At most this many rows are dropped for the bound in one transaction: a bound lowered by far is reached in steps. */
-const DROP_ROWS_MAX = 20_000;
-
 /** What the file may take beside its rows before it counts: its tables, and pages begun. */
 const FILE_BYTES_FREE = 256 * 1024;
-
-/** Rows of a source that have waited too long. */
-export interface AgeBound {
-  readonly source: string;
-  /** Rows below this id have. */
-  readonly beforeId: number;
-  /** Of rows that were there when the file was opened: those stamped before this by the robot's clock. */
-  readonly beforeStampMs: number;
-}
 
 /** What one transaction does, in this order. */
 export interface SpoolWork {
@@ -41,6 +31,8 @@ export interface SpoolWork {
   /** Whether a lane may have one more batch, given those it has unacknowledged. */
   readonly mayForm: (lane: Lane, unacked: readonly BatchRecord[]) => boolean;
   readonly bytesMax: number;
+  /** What time it is for the rows' age; what has waited for more than `maxMs` is dropped where `mayDrop`. */
+  readonly age?: AgeMoment & { readonly mayDrop: boolean };
   /** How the robot's clock stands now, and its offset where a session measures it. */
   readonly clock?: ClockReading & { readonly measured: ClockOffset | null };
 }
@@ -55,15 +47,16 @@ export class SpoolStore {
   readonly #db: Database;
   readonly #ledger: SourceLedger;
   readonly #copied: CopiedRows;
+  readonly #dropper: RowDropper;
   readonly clocks: ClockLedger;
+  readonly #ages: AgeLedger;
   #id: string;
   #nextId: number;
   /** Ids below were on disk when the file was opened. */
-  #openedBeforeId: number;
+  readonly openedBeforeId: number;
+  #isOldLeft = false;
   #unacked: BatchRecord[] = [];
   #lastSeq: Record<Lane, number> = { live: 0, backfill: 0 };
-  /** By source: no row that could be too old has a smaller id, so that each is looked at about once. */
-  readonly #ageHints = new Map<string, number>();
   readonly #sql;
 
   constructor(file: StoreFile) {
@@ -73,13 +66,15 @@ export class SpoolStore {
     this.#sql = prepareSpool(file.db);
     this.#ledger = new SourceLedger(file.db);
     this.clocks = new ClockLedger(file.db);
+    this.#ages = new AgeLedger(file.db);
+    this.#dropper = new RowDropper(this.#sql, this.#ledger);
     this.#nextId = 1;
     this.#reload();
     this.#nextId = Math.max(this.#sql.maxId.get() ?? 0, ...this.#unacked.map((batch) => batch.lastId)) + 1;
-    this.#openedBeforeId = this.#nextId;
+    this.openedBeforeId = this.#nextId;
     this.clocks.reload(this.#nextId);
     if (this.#nextId === 1) this.#ledger.forgetUnused();
-    this.#copied = new CopiedRows(file, this.#openedBeforeId);
+    this.#copied = new CopiedRows(file, this.openedBeforeId);
   }
 
   get id(): string {
@@ -135,6 +130,11 @@ export class SpoolStore {
     return this.#ledger.total().rows > placed;
   }
 
+  /** Whether the last commit left rows that have waited too long for the next one. */
+  get isOldLeft(): boolean {
+    return this.#isOldLeft;
+  }
+
   /** Whose the file is. */
   get owned(): Owned {
     return this.#file;
@@ -150,16 +150,20 @@ export class SpoolStore {
     try {
       return this.#db.transaction(() => {
         for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, work.acked[lane] ?? 0);
+        if (work.samples.length > 0) this.#ages.comes(this.#nextId);
         for (const sample of work.samples) this.#insert(sample, work.clock);
         if (work.clock?.measured) this.clocks.measured(work.clock, work.clock.measured);
-        for (const drop of work.drops) this.#countDrop(drop);
-        for (const bound of work.tooOld ?? []) this.#dropTooOld(bound);
-        this.#dropOver(work.bytesMax);
+        for (const drop of work.drops) this.#dropper.count(drop);
+        const oldBelowId = this.#dropTooOld(work.tooOld ?? []);
+        const isOldLeft = work.age !== undefined && this.#boundAge(work.age);
+        this.#dropper.dropOver(() => this.bytesInUse() - work.bytesMax, this.#unacked);
+        // A lane in which a stream's too old rows are left waits: they are not to be sent, and those of others keep their order.
         const formed = [
-          ...this.#form('live', work.liveFromId, this.#nextId, work),
-          ...this.#form('backfill', 1, work.liveFromId, work),
+          ...(oldBelowId > work.liveFromId ? [] : this.#form('live', work.liveFromId, this.#nextId, work)),
+          ...(oldBelowId > 0 ? [] : this.#form('backfill', 1, work.liveFromId, work)),
         ];
         this.#ledger.save();
+        this.#isOldLeft = isOldLeft || oldBelowId > 0;
         return formed;
       })();
     } catch (error) {
@@ -220,7 +224,7 @@ export class SpoolStore {
       this.#db.transaction(() => {
         this.#db.exec('DELETE FROM drops');
         for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, acked[lane]);
-        this.#dropUnplaced(this.#copied.endId);
+        this.#dropper.dropUnplaced(0, this.#copied.endId, DropReason.spoolRestored, this.#unacked);
         this.#copied.settled();
         this.#db.exec('DELETE FROM batches; UPDATE lanes SET last_seq = 0');
         this.#sql.setId.run(newId);
@@ -241,21 +245,23 @@ export class SpoolStore {
     this.#db.close();
   }
 
-  /** Drops the rows below an id that no batch holds. */
-  #dropUnplaced(endId: number): void {
-    let from = 0;
-    const placed = [...this.#unacked].sort((one, other) => one.firstId - other.firstId);
-    for (const { firstId, lastId } of [...placed, { firstId: endId, lastId: endId }]) {
-      const last = Math.min(firstId, endId) - 1;
-      for (const part of this.#sql.heldIn.all(from, last)) {
-        const source = this.#ledger.sourceOf(part.channel);
-        const bytes = part.bytes + storedBytes(0) * part.rows;
-        this.#countDrop({ source, reason: DropReason.spoolRestored, rows: part.rows, bytes });
-        this.#ledger.add(part.channel, -part.rows, -bytes);
-      }
-      this.#sql.deleteRange.run(from, last);
-      from = lastId + 1;
+  /** @returns below which id more may be left for the next commit; 0: none is. */
+  #dropTooOld(bounds: readonly AgeBound[]): number {
+    let leftBelowId = 0;
+    for (const bound of bounds) {
+      leftBelowId = Math.max(leftBelowId, this.#dropper.dropTooOld(bound, this.openedBeforeId, this.#unacked));
     }
+    return leftBelowId;
+  }
+
+  /** @returns whether more is left for the next commit. */
+  #boundAge({ mayDrop, ...moment }: NonNullable<SpoolWork['age']>): boolean {
+    const oldestId = this.#sql.oldest.get()?.id ?? this.#nextId;
+    const { openedBeforeId } = this;
+    this.#ages.note({ oldestId, nextId: this.#nextId, openedBeforeId }, moment);
+    const isWaitedFor = !mayDrop || this.#ages.hadSession(moment.now);
+    const endId = isWaitedFor ? 0 : this.#ages.idBefore(moment.maxMs, moment.now);
+    return this.#dropper.dropOlder(endId, this.#unacked);
   }
 
   #acknowledge(lane: Lane, seq: number): void {
@@ -278,70 +284,6 @@ export class SpoolStore {
     this.#sql.insert.run(this.#nextId, channel, sample.robotStampMs, body);
     this.#nextId += 1;
     this.#ledger.add(channel, 1, storedBytes(body.byteLength));
-  }
-
-  #countDrop(drop: DropCount): void {
-    this.#sql.countDrop.run(drop.source, drop.reason, drop.rows, drop.bytes);
-  }
-
-  /** Drops what has waited too long, never what has a sequence; at most DROP_ROWS_MAX rows, the rest next time. */
-  #dropTooOld({ source, beforeId, beforeStampMs }: AgeBound): void {
-    const sourceId = this.#ledger.idOf(source);
-    const end = Math.max(beforeId, this.#openedBeforeId);
-    const from = this.#ageHints.get(source) ?? 0;
-    if (sourceId === undefined || from >= end) return;
-    const victims: { id: number; channel: number; bytes: number }[] = [];
-    let hint = end;
-    for (const row of this.#sql.agedRows.iterate(from, end, sourceId)) {
-      if (victims.length === DROP_ROWS_MAX || (row.id >= beforeId && row.robot_stamp_ms >= beforeStampMs)) {
-        hint = row.id;
-        break;
-      }
-      if (this.#unacked.some((batch) => batch.firstId <= row.id && row.id <= batch.lastId)) continue;
-      victims.push({ id: row.id, channel: row.channel, bytes: storedBytes(row.bytes) });
-    }
-    this.#ageHints.set(source, hint);
-    if (victims.length === 0) return;
-    let bytes = 0;
-    for (const victim of victims) {
-      this.#sql.deleteRange.run(victim.id, victim.id);
-      this.#ledger.add(victim.channel, -1, -victim.bytes);
-      bytes += victim.bytes;
-    }
-    this.#countDrop({ source, reason: DropReason.tooOld, rows: victims.length, bytes });
-  }
-
-  /** Drops the oldest rows of whichever source holds most, never one that has a sequence. */
-  #dropOver(bytesMax: number): void {
-    let rowsLeft = DROP_ROWS_MAX;
-    const exhausted = new Set<number>();
-    for (let over = this.bytesInUse() - bytesMax; over > 0 && rowsLeft > 0; over = this.bytesInUse() - bytesMax) {
-      const biggest = this.#ledger.biggest(exhausted);
-      if (biggest === null) return;
-      const dropped = this.#dropOldest(biggest.id, over, rowsLeft);
-      if (dropped.rows === 0) exhausted.add(biggest.id);
-      else this.#countDrop({ source: biggest.name, reason: DropReason.spoolFull, ...dropped });
-      rowsLeft -= dropped.rows;
-    }
-  }
-
-  #dropOldest(sourceId: number, bytesWanted: number, rowsMax: number): { rows: number; bytes: number } {
-    const victims: { id: number; channel: number; bytes: number }[] = [];
-    let bytes = 0;
-    let from = this.#ledger.oldestHint(sourceId);
-    for (const row of this.#sql.rowsOfSource.iterate(from, sourceId)) {
-      if (bytes >= bytesWanted || victims.length >= rowsMax) break;
-      from = row.id;
-      if (this.#unacked.some((batch) => batch.firstId <= row.id && row.id <= batch.lastId)) continue;
-      victims.push({ id: row.id, channel: row.channel, bytes: storedBytes(row.bytes) });
-      bytes += storedBytes(row.bytes);
-    }
-    for (const victim of victims) {
-      this.#sql.deleteRange.run(victim.id, victim.id);
-      this.#ledger.add(victim.channel, -1, -victim.bytes);
-    }
-    this.#ledger.setOldestHint(sourceId, from);
-    return { rows: victims.length, bytes };
   }
 
   /** Gives rows of [fromId, toId) that have none yet a place in the lane, as far as the window allows. */
@@ -389,7 +331,8 @@ export class SpoolStore {
   #reload(): void {
     this.#ledger.reload();
     this.clocks.reload(this.#nextId);
-    this.#ageHints.clear();
+    this.#dropper.reset();
+    this.#ages.reload();
     this.#unacked = this.#sql.batches.all();
     for (const { lane, last_seq } of this.#sql.lanes.all()) {
       this.#lastSeq = { ...this.#lastSeq, [lane]: last_seq };

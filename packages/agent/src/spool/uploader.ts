@@ -14,8 +14,6 @@ export interface UploaderOptions {
   readonly spool: Spool;
   /** Cloud's clock minus robot's wall clock, as of now. */
   readonly clockOffset: () => Batch['clock'];
-  /** Monotonic milliseconds. */
-  readonly monotonicNow: () => number;
   readonly log: Logger;
 }
 
@@ -34,14 +32,9 @@ export class Uploader implements BatchOutlet {
   /** By lane: a live batch overtakes the backfill before it, and must not count on what that one brings along. */
   #schemasSent: Record<Lane, Set<string>> = { live: new Set(), backfill: new Set() };
   #liveFromId = 0;
-  /** Where the spool's ids stood at what time, over the last LIVE_AGE_MAX_MS. */
-  #marks: { atMs: number; nextId: number }[] = [];
-  readonly #markTimer: NodeJS.Timeout;
 
   constructor(options: UploaderOptions) {
     this.#options = options;
-    this.#mark();
-    this.#markTimer = setInterval(() => this.#mark(), LIVE_AGE_MAX_MS / 10).unref();
   }
 
   /** The session stands and the spool is this robot's; `acked` is what the cloud said it holds. */
@@ -49,8 +42,7 @@ export class Uploader implements BatchOutlet {
     const { spool, log } = this.#options;
     this.#sender = sender;
     this.#schemasSent = { live: new Set(), backfill: new Set() };
-    this.#mark();
-    this.#liveFromId = this.#marks[0]?.nextId ?? 0;
+    this.#liveFromId = spool.idBefore(LIVE_AGE_MAX_MS);
     const again = spool.store.unacked.filter((batch) => batch.firstSeq + batch.rowCount - 1 > acked[batch.lane]);
     if (again.length > 0) log.info({ batches: again.length }, 'sending again what was not acknowledged');
     this.formed(again);
@@ -61,11 +53,6 @@ export class Uploader implements BatchOutlet {
   close(): void {
     this.#sender = null;
     this.#options.spool.setOutlet(null);
-  }
-
-  stop(): void {
-    this.close();
-    clearInterval(this.#markTimer);
   }
 
   /** The cloud has everything of the lane up to `seq` on its disk. */
@@ -108,15 +95,5 @@ export class Uploader implements BatchOutlet {
         rows: content.rows,
       });
     }
-  }
-
-  #mark(): void {
-    const now = this.#options.monotonicNow();
-    const { nextId } = this.#options.spool.store;
-    // A spool begun anew counts from 1 again.
-    this.#marks = this.#marks.filter((mark) => mark.nextId <= nextId);
-    this.#marks.push({ atMs: now, nextId });
-    // The first mark that stays is the last one older than the limit, or the oldest there is.
-    while (this.#marks.length > 1 && (this.#marks[1]?.atMs ?? now) <= now - LIVE_AGE_MAX_MS) this.#marks.shift();
   }
 }

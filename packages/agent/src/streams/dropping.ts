@@ -6,7 +6,8 @@ export const DROPPING_MS = 60_000;
 
 const REMEDIES: Partial<Record<DropReason, string>> = {
   [Reason.tooLarge]: 'messages above max_message_bytes are dropped: raise max_message_bytes (PATCH …/options)',
-  [Reason.tooOld]: 'messages that waited longer than max_age_s are dropped: raise max_age_s, or sample at a lower hz',
+  [Reason.tooOld]:
+    'messages that waited longer than max_age_s (of the stream) or DROVER_SPOOL_MAX_AGE_DAYS (of the agent) are dropped: raise it, or sample at a lower hz',
   [Reason.diskRefused]: 'messages are dropped, for the disk takes no writes: make room on it (drover-agent doctor)',
 };
 

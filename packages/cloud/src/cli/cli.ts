@@ -2,12 +2,12 @@
 import { RELEASE_DATE } from '@drover/shared/release';
 import { nearestName } from '@drover/shared/ros/describe-value';
 import { Command } from 'commander';
-import { type Config, loadConfig, settingsHelp } from '../config.js';
+import { type Config, loadConfig, misspelt, settingsHelp } from '../config.js';
 import { backUp, createKey, createTenant, listKeys, revokeKey, UsageError } from './store-commands.js';
 
 export interface Cli {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly serve: (config: Config) => Promise<void>;
+  readonly serve: (config: Config, warnings: readonly string[]) => Promise<void>;
   readonly out: (line: string) => void;
 }
 
@@ -22,7 +22,7 @@ export async function runCli(argv: readonly string[], cli: Cli): Promise<void> {
     .argument('[command...]')
     .action(async ([unknown]: string[]) => {
       if (unknown !== undefined) throw new UsageError(unknownCommand(unknown, program));
-      await cli.serve(loadConfig(cli.env));
+      await cli.serve(loadConfig(cli.env), misspelt(cli.env));
     });
 
   program

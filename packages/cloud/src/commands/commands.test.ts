@@ -127,6 +127,30 @@ describe('commands in the store', () => {
     expect(await endOf(uuid)).toEqual({ state: 'error', error_code: 'expired' });
   });
 
+  it('end in their time though the cloud’s clock was set back by years, before it stopped or while it runs', async () => {
+    await commands.start();
+    await commands.stop();
+    nowMs += 60_000;
+    const waits = await post({ ttlMs: 60_000 });
+    liveInbox = INBOX;
+    const bound = await post();
+    nowMs -= 3 * 365 * 24 * 3_600_000;
+    await commands.sweep();
+    liveInbox = undefined;
+    const after = await post({ ttlMs: 3_600_000 });
+    expect([await endOf(waits), await endOf(bound)]).toEqual(Array(2).fill({ state: 'created', error_code: null }));
+    // Once, and not at each look again.
+    nowMs += 59_000;
+    await commands.sweep();
+    nowMs += 1_000;
+    await commands.sweep();
+    expect(await endOf(waits)).toEqual({ state: 'error', error_code: 'expired' });
+    nowMs += 60_000;
+    await commands.sweep();
+    expect(await endOf(bound)).toEqual({ state: 'error', error_code: 'outcome_unknown' });
+    expect(await endOf(after)).toEqual({ state: 'created', error_code: null });
+  });
+
   it('never end as expired by the cloud once they were bound to an inbox, but as outcome_unknown after all their time', async () => {
     liveInbox = INBOX;
     const uuid = await post();

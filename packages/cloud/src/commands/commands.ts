@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { Bus } from '../bus/bus.js';
 import type { Db, Store } from '../db/store.js';
+import { type UnstoredPresence, withUnstored } from '../robots/online.js';
 import { type RobotRef, robotNotFound, uidOf } from '../robots/robots.js';
 import { findInbox, type InboxRef, noteInbox, raiseInbox, standing } from './inboxes.js';
 import * as commandStore from './store.js';
@@ -107,6 +108,7 @@ export class Commands {
   readonly #store: Store;
   readonly #bus: Bus;
   readonly #inboxes: LiveInboxes;
+  readonly #unstored: UnstoredPresence;
   readonly #log: Logger;
   readonly #now: () => number;
   #timer: NodeJS.Timeout | undefined;
@@ -114,7 +116,15 @@ export class Commands {
   /** Before this moment no command is given up: the robots that know how it ended are only coming back. */
   #giveUpFromMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: { store: Store; bus: Bus; inboxes: LiveInboxes; log: Logger; now: () => number }) {
+  constructor(options: {
+    store: Store;
+    bus: Bus;
+    inboxes: LiveInboxes;
+    log: Logger;
+    now: () => number;
+    unstored?: UnstoredPresence;
+  }) {
+    this.#unstored = options.unstored ?? new Map();
     this.#store = options.store;
     this.#bus = options.bus;
     this.#inboxes = options.inboxes;
@@ -142,6 +152,11 @@ export class Commands {
   async sweep(): Promise<void> {
     const { db } = this.#store;
     const nowMs = this.#now();
+    this.#giveUpFromMs = Math.min(this.#giveUpFromMs, nowMs + START_GRACE_MS);
+    const renewed = await commandStore.renewFromFuture(db, nowMs);
+    if (renewed > 0n) {
+      this.#log.warn({ commands: Number(renewed) }, 'the clock was set back: open commands have their time anew');
+    }
     await commandStore.expireUnbound(
       db,
       nowMs,
@@ -172,7 +187,7 @@ export class Commands {
     if (!reach) throw robotNotFound(robot.id);
     const admission = admit(request, {
       provisioned: reach.provisioned === 1,
-      online: reach.online === 1,
+      online: withUnstored(reach, this.#unstored.get(robot.key)).online === 1,
       inboxId,
       waiting,
     });

@@ -1,3 +1,4 @@
+import type { RobotCommand } from '@drover/shared/api/commands';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
 import { WAITING_MAX } from './commands.js';
@@ -6,6 +7,9 @@ const INBOX = '0194b6b0-3b1a-7cc0-8d7f-000000000001';
 const TWIST = { interface: 'topic', name: '/cmd_vel', type: 'geometry_msgs/Twist', payload: { linear: { x: 1 } } };
 const GOAL = { interface: 'action_send_goal', name: '/fibonacci', type: 'test_msgs/action/Fibonacci', payload: {} };
 const COMMANDS = '/robots/rover-1/commands';
+
+/** What a POST is answered with. */
+type Posted = Pick<RobotCommand, 'uuid'>;
 
 describe('the endpoints of commands', () => {
   let cloud: TestCloud;
@@ -59,12 +63,12 @@ describe('the endpoints of commands', () => {
     const wrong = { ...TWIST, name: '/cmd vel', type: 'std_srvs/srv/Trigger', payload: {} };
     const answer = await cloud.post(COMMANDS, wrong);
     expect(answer).toMatchObject({ status: 400, body: { error_code: 'invalid_request' } });
-    expect(answer.body.details.map(({ path }: { path: string }) => path)).toEqual(['name', 'type']);
+    expect(answer.body.details?.map(({ path }) => path)).toEqual(['name', 'type']);
     expect((await cloud.get(COMMANDS)).body).toEqual([]);
   });
 
   it('answer with the uuid of a command that can not be delivered, which has ended already', async () => {
-    const { status, body } = await cloud.post(COMMANDS, TWIST);
+    const { status, body } = await cloud.post<Posted>(COMMANDS, TWIST);
     expect(status).toBe(201);
     expect((await cloud.get(`/commands/${body.uuid}`)).body).toMatchObject({
       state: 'error',
@@ -74,22 +78,22 @@ describe('the endpoints of commands', () => {
   });
 
   it('cancel one that waits, and say 409 for what has ended or runs and is no goal', async () => {
-    const { body: waiting } = await cloud.post(COMMANDS, { ...TWIST, ttl_s: 60 });
+    const { body: waiting } = await cloud.post<Posted>(COMMANDS, { ...TWIST, ttl_s: 60 });
     expect((await cloud.post(`/commands/${waiting.uuid}/cancel`)).status).toBe(202);
     expect((await cloud.get(`/commands/${waiting.uuid}/outcome`)).body).toMatchObject({ error_code: 'canceled' });
     expect((await cloud.post(`/commands/${waiting.uuid}/cancel`)).body.error_code).toBe('command_ended');
     liveInbox = INBOX;
-    const { body: running } = await cloud.post(COMMANDS, TWIST);
+    const { body: running } = await cloud.post<Posted>(COMMANDS, TWIST);
     expect((await cloud.post(`/commands/${running.uuid}/cancel`)).body.error_code).toBe('command_not_cancelable');
-    const { body: goal } = await cloud.post(COMMANDS, GOAL);
+    const { body: goal } = await cloud.post<Posted>(COMMANDS, GOAL);
     expect((await cloud.post(`/commands/${goal.uuid}/cancel`)).status).toBe(202);
   });
 
   it('filter by state, interface and name, compared whole', async () => {
-    const { body: topic } = await cloud.post(COMMANDS, { ...TWIST, ttl_s: 60 });
+    const { body: topic } = await cloud.post<Posted>(COMMANDS, { ...TWIST, ttl_s: 60 });
     await cloud.post(COMMANDS, GOAL);
     const uuids = async (query: string) =>
-      (await cloud.get(`${COMMANDS}?${query}`)).body.map(({ uuid }: { uuid: string }) => uuid);
+      (await cloud.get<RobotCommand[]>(`${COMMANDS}?${query}`)).body.map(({ uuid }) => uuid);
     expect(await uuids('state=created')).toEqual([topic.uuid]);
     expect(await uuids('interface=topic')).toEqual([topic.uuid]);
     expect(await uuids('name=/cmd_vel')).toEqual([topic.uuid]);

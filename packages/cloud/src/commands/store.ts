@@ -54,6 +54,9 @@ export function cloudEnd(errorCode: string, message: string, finishedMs: number)
   return { state: 'error', error_code: errorCode, message, finished_at_ms: finishedMs, ended_by: 'cloud' };
 }
 
+/** A clock that is disciplined by NTP may go back by less. */
+const SET_BACK_LEAST_MS = 1_000;
+
 /**
  * Written out, not as parameters: SQLite uses an index over a part of the rows only where the statement itself says that it
  * stays within that part. Without it each of these would read every command there ever was.
@@ -245,6 +248,32 @@ export async function endOne(tx: Tx, uuid: string, end: ReturnType<typeof cloudE
 /** Notes that a command should be cancelled on the robot. */
 export async function requestCancel(tx: Tx, uuid: string): Promise<void> {
   await tx.updateTable('commands').set({ cancel_requested: 1 }).where('uuid', '=', uuid).execute();
+}
+
+/**
+ * Gives their whole time anew to open commands that were created later than `nowMs`: the cloud's clock was set back since, and
+ * what their time was to end by may be years away. They count as created now, so that this happens once.
+ */
+export async function renewFromFuture(db: Db, nowMs: number): Promise<bigint> {
+  const renewed = {
+    deadline_ms: sql<number>`deadline_ms - created_at_ms + ${nowMs}`,
+    give_up_ms: sql<number>`give_up_ms - created_at_ms + ${nowMs}`,
+    created_at_ms: nowMs,
+    // Null stays null.
+    sent_at_ms: sql<number | null>`min(sent_at_ms, ${nowMs})`,
+  };
+  const ofFuture = db
+    .updateTable('commands')
+    .set(renewed)
+    .where('created_at_ms', '>', nowMs + SET_BACK_LEAST_MS);
+  // Two, as no one index holds all open commands.
+  const unbound = await ofFuture.where(isUnbound).where('deadline_ms', '>', nowMs).executeTakeFirst();
+  const bound = await ofFuture
+    .where(isOpen)
+    .where('inbox_id', 'is not', null)
+    .where('give_up_ms', '>', nowMs)
+    .executeTakeFirst();
+  return unbound.numUpdatedRows + bound.numUpdatedRows;
 }
 
 /** Ends those that no robot has seen and whose life is over. */

@@ -1,3 +1,4 @@
+import type { ComposeFile, RobotComposeFile } from '@drover/shared/api/compose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
 
@@ -26,7 +27,7 @@ describe('compose files', () => {
   it('refuses an id that is taken or no id', async () => {
     await store('stack-1');
     expect((await store('stack-1')).body.error_code).toBe('compose_file_exists');
-    expect((await store('1stack')).body.details[0].path).toBe('id');
+    expect((await store('1stack')).body.details?.[0]?.path).toBe('id');
   });
 
   it.each([
@@ -43,7 +44,7 @@ describe('compose files', () => {
   ])('refuses %s, with its place', async (_name, content, path) => {
     const answer = await store('stack-1', content);
     expect([answer.status, answer.body.error_code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.details.map((detail: { path: string }) => detail.path)).toContain(path);
+    expect(answer.body.details?.map(({ path: at }) => at)).toContain(path);
     expect((await cloud.get('/compose-files')).body).toEqual([]);
   });
 
@@ -66,7 +67,7 @@ describe('compose files', () => {
       'x-more': true,
     };
     expect((await store('stack-1', rich)).status).toBe(201);
-    expect((await cloud.get('/compose-files/stack-1')).body.content).toEqual(rich);
+    expect((await cloud.get<ComposeFile>('/compose-files/stack-1')).body.content).toEqual(rich);
   });
 
   it('makes a new version on a change; a robot keeps the one it was assigned until it is assigned again', async () => {
@@ -148,7 +149,7 @@ describe('compose files', () => {
     const taken = await cloud.delete('/robots/rover-1/compose-file');
     expect([taken.status, Object.keys(taken.body)]).toEqual([202, ['message']]);
     // The robot has not said that it is down.
-    expect((await cloud.get('/robots/rover-1/compose-file')).body.state).toBe('pending_down');
+    expect((await cloud.get<RobotComposeFile>('/robots/rover-1/compose-file')).body.state).toBe('pending_down');
     expect((await cloud.delete('/compose-files/stack-1')).status).toBe(409);
     await cloud.delete('/robots/rover-1');
     expect((await cloud.delete('/compose-files/stack-1')).status).toBe(204);
@@ -159,7 +160,7 @@ describe('compose files', () => {
     await store('stack-1');
     await cloud.post('/robots/rover-1/compose-file', { id: 'stack-1' });
     await cloud.delete('/robots/rover-1/compose-file');
-    expect((await cloud.get('/robots/rover-1/compose-file')).body.state).toBe('down');
+    expect((await cloud.get<RobotComposeFile>('/robots/rover-1/compose-file')).body.state).toBe('down');
     expect((await cloud.delete('/robots/rover-1/compose-file')).status).toBe(202);
     expect((await cloud.delete('/compose-files/stack-1')).status).toBe(204);
     expect((await cloud.get('/robots/rover-1/compose-file')).body.error_code).toBe('compose_file_not_assigned');

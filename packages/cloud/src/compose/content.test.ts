@@ -306,7 +306,7 @@ describe('the content of a compose file', () => {
       for (const [at, [name, content]] of Object.entries(VALID).entries()) {
         const id = `file-${at}`;
         expect([name, (await cloud.post('/compose-files', { id, content })).status]).toEqual([name, 201]);
-        expect((await cloud.get(`/compose-files/${id}`)).body.content).toEqual(content);
+        expect((await cloud.get<{ content: unknown }>(`/compose-files/${id}`)).body.content).toEqual(content);
       }
     });
 
@@ -314,7 +314,7 @@ describe('the content of a compose file', () => {
       const body = (number: string) => `{"id":"big-1","content":{"services":{"a":{"image":"x"}},"x-n":${number}}}`;
       for (const number of ['9007199254740993', '1e400', '-9007199254740992']) {
         const answer = await cloud.post('/compose-files', body(number));
-        expect([answer.status, answer.body.details[0].path]).toEqual([400, 'content.x-n']);
+        expect([answer.status, answer.body.details?.[0]?.path]).toEqual([400, 'content.x-n']);
       }
       expect((await cloud.post('/compose-files', body('9007199254740991'))).status).toBe(201);
     });

@@ -56,7 +56,7 @@ describe('what a robot tells of its compose file', () => {
     await cloud.services.composeReports.settled();
   };
   const onRobot = async () => {
-    const { state, error_code } = (await cloud.get(PATH)).body;
+    const { state, error_code } = (await cloud.get<{ state: string; error_code: string | null }>(PATH)).body;
     return [state, error_code];
   };
   const detail = async () => robotComposeDetail.parse((await cloud.get(`${PATH}/detail`)).body);

@@ -8,11 +8,17 @@ export const INGEST_SQL = {
     'ON CONFLICT (robot_key, spool_id, lane) DO UPDATE SET acked_seq = excluded.acked_seq',
   addMissing:
     'INSERT INTO missing_rows (robot_key, spool_id, lane, first_seq, last_seq, found_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+  countMissing: 'SELECT count(*) FROM missing_rows WHERE robot_key = ?',
+  // Never too large for an integer, whatever was told.
+  sumMissing:
+    'SELECT CAST(min(total(last_seq - first_seq + 1), 4503599627370496) AS INTEGER) FROM missing_rows WHERE robot_key = ?',
+  removeMissing: 'DELETE FROM missing_rows WHERE robot_key = ?',
   findSchema: 'SELECT key FROM schemas WHERE hash = ? AND type = ?',
   addSchema: 'INSERT INTO schemas (hash, type, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   findSource: 'SELECT key FROM sources WHERE robot_key = ? AND name = ?',
   addSource: 'INSERT INTO sources (robot_key, name) VALUES (?, ?) RETURNING key',
   findChannel: 'SELECT key FROM channels WHERE source_key = ? AND schema_key = ? AND publisher = ?',
+  countChannels: 'SELECT count(*) FROM channels WHERE source_key = ?',
   addChannel: 'INSERT INTO channels (source_key, schema_key, publisher) VALUES (?, ?, ?) RETURNING key',
   count:
     'UPDATE sources SET point_count = point_count + @count, ' +

@@ -15,6 +15,18 @@ interface Channel {
   readonly sourceKey: number;
 }
 
+/** Finds of missing rows kept one by one of a robot; more are put together into one with their sum. */
+const MISSING_FINDS_MAX = 1_000;
+
+/** The spool that a sum of finds is noted under. */
+const MANY_SPOOLS = '';
+
+/**
+ * Publishers known by name of a source; points of further ones are stored without the name. A node whose name holds its process id
+ * comes with a new one at each start.
+ */
+const PUBLISHERS_MAX = 10_000;
+
 type Statements = { readonly [name in keyof typeof INGEST_SQL]: Statement };
 
 /** Which lane of which spool. */
@@ -86,9 +98,19 @@ export class Ingest {
     const mark = this.mark(robotKey, lane.spool_id, lane.lane) ?? 0;
     if (firstSeq <= mark + 1) return 0;
     const place = [robotKey, lane.spool_id, lane.lane] as const;
+    this.#boundMissing(robotKey, nowMs);
     this.#statements.addMissing.run(...place, mark + 1, firstSeq - 1, Math.floor(nowMs));
     this.#statements.setMark.run(...place, firstSeq - 1);
     return firstSeq - 1 - mark;
+  }
+
+  /** Only the sum and the last find are shown: a robot gone mad must not fill the store with finds. */
+  #boundMissing(robotKey: number, nowMs: number): void {
+    const { countMissing, sumMissing, removeMissing, addMissing } = this.#statements;
+    if ((countMissing.get(robotKey) as number) < MISSING_FINDS_MAX) return;
+    const rows = sumMissing.get(robotKey) as number;
+    removeMissing.run(robotKey);
+    addMissing.run(robotKey, MANY_SPOOLS, 'live', 1, rows, Math.floor(nowMs));
   }
 
   #checkedMark(robot: RobotRef, batch: Batch, receivedMs: number, opens: boolean): { mark: number; missing: number } {
@@ -165,11 +187,17 @@ export class Ingest {
 
   /** Looked up for each batch, not cached: a cache would outlive a transaction that was rolled back. */
   #channel(robot: RobotRef, row: ChannelRow): Channel {
-    const { findSchema, findSource, addSource, findChannel, addChannel } = this.#statements;
+    const { findSchema, findSource, addSource, findChannel, countChannels, addChannel } = this.#statements;
     const schemaKey = findSchema.get(row.schema_hash, row.type) as number;
     const sourceKey = (findSource.get(robot.key, row.source) ?? addSource.get(robot.key, row.source)) as number;
     const identity = [sourceKey, schemaKey, row.publisher ?? ''] as const;
-    return { sourceKey, key: (findChannel.get(...identity) ?? addChannel.get(...identity)) as number };
+    const known = findChannel.get(...identity);
+    if (known !== undefined) return { sourceKey, key: known as number };
+    if ((countChannels.get(sourceKey) as number) < PUBLISHERS_MAX) {
+      return { sourceKey, key: addChannel.get(...identity) as number };
+    }
+    const nameless = [sourceKey, schemaKey, ''] as const;
+    return { sourceKey, key: (findChannel.get(...nameless) ?? addChannel.get(...nameless)) as number };
   }
 
   #storeVital(robot: RobotRef, batch: Batch, row: VitalRow, receivedMs: number): void {

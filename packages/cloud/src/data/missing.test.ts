@@ -1,3 +1,4 @@
+import type { RobotLink } from '@drover/shared/api/link';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RobotRef } from '../robots/robots.js';
 import { batchOfPoints } from '../testing/batches.js';
@@ -30,7 +31,7 @@ describe('rows that a robot had delivered and the store does not have', () => {
     cloud.services.writer.write(robot, await batch(firstSeq, rows), cloud.clock.nowMs, opens);
   const resume = (live: number, backfill = 1) =>
     cloud.services.writer.resume(robot, { id: SPOOL, first_seq: { live, backfill } }, cloud.clock.nowMs);
-  const link = async () => (await cloud.get('/robots/rover-1/link')).body;
+  const link = async () => (await cloud.get<RobotLink>('/robots/rover-1/link')).body;
 
   it('are counted and shown, and what comes after them is stored', async () => {
     expect(await resume(10)).toEqual({ live: 9, backfill: 0 });
@@ -45,6 +46,20 @@ describe('rows that a robot had delivered and the store does not have', () => {
     await write(10, 2);
     await resume(15);
     expect((await link()).missing_rows).toBe(8);
+  });
+
+  it('are counted however often they are found, in a bounded number of rows of the store', async () => {
+    let expected = 0;
+    for (let first = 10; first < 10 + 2 * 1_100; first += 2) {
+      await resume(first);
+      expected = first - 5;
+    }
+    expect((await link()).missing_rows).toBe(expected);
+    const kept = await cloud.store.db.selectFrom('missing_rows').select('first_seq').execute();
+    expect(kept.length).toBeLessThanOrEqual(1_000);
+    // And goes on from there.
+    await resume(5_000);
+    expect((await link()).missing_rows).toBe(4_995);
   });
 
   it('are none where the robot holds what follows, or more', async () => {

@@ -5,6 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 
+/** The stamp that a uuid of pointUuid's shape holds. */
+export function stampOfUuid(uuid: string): number {
+  return Number.parseInt(uuid.replaceAll('-', '').slice(0, 12), 16);
+}
+
 export function pointUuid(of: 'point' | 'vital', tenantUuid: string, stampMs: number, id: number): string {
   const hash = createHash('sha256').update(`${of} ${tenantUuid} ${stampMs} ${id}`).digest('hex');
   const time = Math.max(0, stampMs).toString(16).padStart(12, '0').slice(-12);

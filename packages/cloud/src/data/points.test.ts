@@ -1,3 +1,5 @@
+import type { DataPoint, LogRecord } from '@drover/shared/api/data';
+import type { Stream } from '@drover/shared/api/streams';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RobotRef } from '../robots/robots.js';
 import { type TestPoint, writePoints } from '../testing/batches.js';
@@ -34,14 +36,14 @@ describe('reading data', () => {
 
   const write = (...points: TestPoint[]) => writePoints(cloud.services.writer, robot, points, AT);
   const messages = async (query: string): Promise<string[]> => {
-    const answer = await cloud.get(`/robots/rover-1/logs?${query}`);
+    const answer = await cloud.get<LogRecord[]>(`/robots/rover-1/logs?${query}`);
     expect(answer.status).toBe(200);
-    return answer.body.map((row: { msg: string }) => row.msg);
+    return answer.body.map(({ msg }) => msg);
   };
 
   it('gives a log record its own fields', async () => {
     await write(log('hello', AT));
-    const { body } = await cloud.get('/robots/rover-1/logs');
+    const { body } = await cloud.get<LogRecord[]>('/robots/rover-1/logs');
     expect(body).toEqual([
       {
         uuid: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
@@ -67,7 +69,7 @@ describe('reading data', () => {
     [255, 'fatal'],
   ])('shows level %i as %s', async (level, label) => {
     await write(log('hello', AT, { level }));
-    expect((await cloud.get('/robots/rover-1/logs')).body[0].level).toBe(label);
+    expect((await cloud.get<LogRecord[]>('/robots/rover-1/logs')).body[0]?.level).toBe(label);
   });
 
   it('shows any other message as JSON text of its publisher, or of its source where that is not known', async () => {
@@ -77,9 +79,9 @@ describe('reading data', () => {
       payload: { data: 'é' },
       stampMs: AT - 1,
     });
-    const { body } = await cloud.get('/robots/rover-1/logs');
+    const { body } = await cloud.get<LogRecord[]>('/robots/rover-1/logs');
     expect(body[0]).toMatchObject({ level: 'info', name: '/counter_node', file: '', function: '', line: 0 });
-    expect(body[0].msg).toBe('{"data":7}');
+    expect(body[0]?.msg).toBe('{"data":7}');
     expect(body[1]).toMatchObject({ name: '/other', msg: '{"data":"é"}' });
   });
 
@@ -100,12 +102,12 @@ describe('reading data', () => {
 
   it('gives a point the same uuid and stamp in /data, with its message whole', async () => {
     await write(counter(2 ** 53 - 1, AT));
-    const [record] = (await cloud.get('/robots/rover-1/logs')).body;
+    const [record] = (await cloud.get<LogRecord[]>('/robots/rover-1/logs')).body;
     const { body } = await cloud.get('/robots/rover-1/data');
     expect(body).toEqual([
       {
-        uuid: record.uuid,
-        stamp: record.stamp,
+        uuid: record?.uuid,
+        stamp: record?.stamp,
         source: '/counter',
         type: 'std_msgs/msg/Int64',
         payload: { data: 2 ** 53 - 1 },
@@ -115,7 +117,7 @@ describe('reading data', () => {
 
   it('gives every point a uuid of its own, the same at every read', async () => {
     await write(counter(1, AT), counter(2, AT), counter(3, AT, '/other'));
-    const uuids = async () => (await cloud.get('/robots/rover-1/data')).body.map((row: { uuid: string }) => row.uuid);
+    const uuids = async () => (await cloud.get<DataPoint[]>('/robots/rover-1/data')).body.map(({ uuid }) => uuid);
     const first = await uuids();
     expect(new Set(first).size).toBe(3);
     expect(await uuids()).toEqual(first);
@@ -127,6 +129,74 @@ describe('reading data', () => {
     expect(await messages('')).toEqual(['{"data":6}', 'b', '{"data":3}', '{"data":4}', '{"data":1}', 'late but older']);
     expect(await messages('limit=2&offset=1')).toEqual(['b', '{"data":3}']);
     expect(await messages('offset=6')).toEqual([]);
+  });
+
+  it('pages by before without a repeat or a gap while data arrives, also among points of one stamp', async () => {
+    await write(...Array.from({ length: 20 }, (_, n) => counter(n, AT + Math.floor(n / 7), n % 2 ? '/a' : '/b')));
+    const read: string[] = [];
+    for (let page = 0, before = ''; page === 0 || before !== ''; page += 1) {
+      const answer = await cloud.get<LogRecord[]>(`/robots/rover-1/logs?limit=3${before}`);
+      expect(answer.status).toBe(200);
+      read.push(...answer.body.map(({ msg }) => msg));
+      const last = answer.body.at(-1);
+      before = last ? `&before=${last.uuid}` : '';
+      // Newest ones, which would push down what offset counts, also of a stamp that is being read.
+      await write(counter(1_000 + page, AT + 2 - (page % 3), '/a'), counter(2_000 + page, AT + 10 + page, '/b'));
+    }
+    const first = Array.from({ length: 20 }, (_, n) => `{"data":${19 - n}}`);
+    expect(read.filter((msg) => first.includes(msg))).toEqual(first);
+    expect(new Set(read).size).toBe(read.length);
+  });
+
+  it('goes on by before within a source, upper case or not, and past an offset', async () => {
+    await write(...[1, 2, 3, 4, 5].map((n) => counter(n, AT + n)), log('other', AT + 3));
+    const [, second] = (await cloud.get<DataPoint[]>('/robots/rover-1/data?source=/counter')).body;
+    const uuid = second?.uuid.toUpperCase();
+    expect(await messages(`source=/counter&before=${uuid}`)).toEqual(['{"data":3}', '{"data":2}', '{"data":1}']);
+    expect(await messages(`source=/counter&before=${uuid}&offset=1&limit=1`)).toEqual(['{"data":2}']);
+  });
+
+  it('refuses a before that is no uuid, or of no point that is kept, naming the way on', async () => {
+    await write(counter(1, AT));
+    const [point] = (await cloud.get<DataPoint[]>('/robots/rover-1/data')).body;
+    const gone = point?.uuid.replace(/.{3}$/, (end) => (end === '000' ? '111' : '000'));
+    for (const [query, words] of [
+      ['before=last', /uuid/],
+      [`before=${gone}`, /no longer kept: go on with to=2026-11-21T12:00:00\.000Z/],
+      [`source=/other&before=${point?.uuid}`, /not among these sources/],
+    ] as const) {
+      const answer = await cloud.get<{ message: string; details: { path: string }[] }>(`/robots/rover-1/logs?${query}`);
+      expect([answer.status, answer.body.details.map(({ path }) => path)]).toEqual([400, ['before']]);
+      expect(answer.body.message).toMatch(words);
+    }
+  });
+
+  it('stores points of ever new publishers without their name, once a source has had ten thousand', async () => {
+    const { db } = cloud.store;
+    await write(counter(1, AT));
+    const { source_key, schema_key } = await db.selectFrom('channels').selectAll().executeTakeFirstOrThrow();
+    for (let at = 1; at < 10_000; at += 1_111) {
+      const names = Array.from({ length: 1_111 }, (_, n) => ({
+        source_key,
+        schema_key,
+        publisher: `/talker_${at + n}`,
+      }));
+      await db.insertInto('channels').values(names).execute();
+    }
+    await write({ ...counter(2, AT + 1), publisher: '/talker_new' }, { ...counter(3, AT + 2), publisher: '/talker_5' });
+    await write({ ...counter(4, AT + 3), publisher: '/talker_newer' });
+    const { body } = await cloud.get<LogRecord[]>('/robots/rover-1/logs');
+    expect(body.map(({ msg, name }) => [msg, name])).toEqual([
+      ['{"data":4}', '/counter'],
+      ['{"data":3}', '/talker_5'],
+      ['{"data":2}', '/counter'],
+      ['{"data":1}', '/counter_node'],
+    ]);
+    const { count } = await db
+      .selectFrom('channels')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    expect(count).toBe(10_001);
   });
 
   it('merges more sources than one query takes', async () => {
@@ -162,11 +232,11 @@ describe('reading data', () => {
 
   it('lists a point whose bytes are no message of its type, and says so', async () => {
     await write({ ...counter(1, AT), cdr: new Uint8Array([0, 1, 0, 0, 9]) }, counter(2, AT + 1));
-    const [good, bad] = (await cloud.get('/robots/rover-1/logs')).body;
-    expect(good.msg).toBe('{"data":2}');
-    expect(bad.msg).toMatch(/std_msgs\/msg\/Int64 could not be decoded/);
-    const data = (await cloud.get('/robots/rover-1/data')).body;
-    expect(data[1].payload).toEqual({ $undecodable: expect.any(String) });
+    const [good, bad] = (await cloud.get<LogRecord[]>('/robots/rover-1/logs')).body;
+    expect(good?.msg).toBe('{"data":2}');
+    expect(bad?.msg).toMatch(/std_msgs\/msg\/Int64 could not be decoded/);
+    const data = (await cloud.get<DataPoint[]>('/robots/rover-1/data')).body;
+    expect(data[1]?.payload).toEqual({ $undecodable: expect.any(String) });
   });
 
   it('refuses a page over 16 MiB, naming limit', async () => {
@@ -194,7 +264,7 @@ describe('reading data', () => {
     expect((await cloud.delete('/robots/rover-1/streams/%2Fcounter')).status).toBe(204);
     expect(await messages('source=/counter')).toHaveLength(2);
     await cloud.post('/robots/rover-1/streams', stream);
-    expect((await cloud.get('/robots/rover-1/streams')).body[0]).toMatchObject({
+    expect((await cloud.get<Stream[]>('/robots/rover-1/streams')).body[0]).toMatchObject({
       first_recording: '2026-11-21T12:00:00.000Z',
       last_recording: '2026-11-21T12:00:01.000Z',
       num_recordings: 2,

@@ -3,15 +3,20 @@
  * are stored as bytes and decoded here. A page is built piece by piece, other requests pass between, and it ends with an
  * error where it grows over PAGE_BYTES_MAX.
  */
+
 import type { DataPoint, ListPointsQuery, LogRecord } from '@drover/shared/api/data';
+import { ApiError } from '@drover/shared/api/errors';
 import type { Db } from '../db/store.js';
 import { PAGE_BYTES_MAX, pageTooLarge } from '../http/page-size.js';
 import type { RobotRef } from '../robots/robots.js';
 import { type Decoded, Decoder } from './decoder.js';
 import { logRecordOf, type PointContext } from './log-record.js';
-import { pointUuid } from './point-uuid.js';
+import { pointUuid, stampOfUuid } from './point-uuid.js';
 import { sourceName } from './source-name.js';
-import { channelsByKey, placesOfPage, pointHeads, pointMessages, sourcesWithPoints } from './store.js';
+import { channelsByKey, placesOfPage, pointHeads, pointMessages, pointsAt, sourcesWithPoints } from './store.js';
+
+/** Points of one stamp among which one is looked for by its uuid: their uuids are hashed one by one. */
+const SAME_STAMP_MAX = 10_000;
 
 /** Stored bytes read and decoded before others get a turn. */
 const READ_BYTES = 1024 * 1024;
@@ -46,10 +51,12 @@ export class Points {
   ): Promise<string> {
     const source = query.source === undefined ? undefined : sourceName(query.source);
     const sources = await sourcesWithPoints(this.#db, robot.key, source).execute();
+    const sourceKeys = sources.map((row) => row.key);
     const places = await placesOfPage(this.#db, {
-      sourceKeys: sources.map((row) => row.key),
+      sourceKeys,
       fromMs: query.from,
       toMs: query.to,
+      before: await this.#placeOf(robot, sourceKeys, query.before),
       ...(query.latest_only ? { offset: 0, limit: 1 } : { offset: query.offset, limit: query.limit }),
     });
     if (places.length === 0) return '[]';
@@ -81,6 +88,18 @@ export class Points {
       await new Promise((resolve) => setImmediate(resolve));
     }
     return `[${texts.join(',')}]`;
+  }
+
+  /** Where the point with this uuid stands. @throws ApiError invalid_request where these sources have none */
+  async #placeOf(robot: RobotRef, sourceKeys: readonly number[], uuid: string | undefined) {
+    if (uuid === undefined) return undefined;
+    const stampMs = stampOfUuid(uuid);
+    const candidates = await pointsAt(this.#db, sourceKeys, stampMs, SAME_STAMP_MAX);
+    const id = candidates.find((one) => pointUuid('point', robot.tenantUuid, stampMs, one) === uuid.toLowerCase());
+    if (id !== undefined) return { id, stamp_ms: stampMs };
+    const to = new Date(stampMs).toISOString();
+    const message = `the point is not among these sources, or no longer kept: go on with to=${to}, which leaves out others of that stamp`;
+    throw new ApiError('invalid_request', `before: ${message}`, { details: [{ path: 'before', message }] });
   }
 }
 

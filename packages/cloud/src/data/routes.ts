@@ -6,6 +6,10 @@ import type { Points } from './points.js';
 
 const tag = 'Data';
 
+const PAGING =
+  'While data arrives, the next page by `offset` repeats what the newest have pushed down; by `before`, with the uuid of the last ' +
+  'point read, it repeats and skips nothing.';
+
 export function dataEndpoints(robots: Robots, points: Points): Endpoint[] {
   return [
     endpoint({
@@ -16,7 +20,8 @@ export function dataEndpoints(robots: Robots, points: Points): Endpoint[] {
       summary: 'Collected data as log records, newest first',
       description:
         'Records of rcl_interfaces/msg/Log give their own fields. Any other message is shown as JSON text in `msg`, cut at ' +
-        '64 KiB. Without `source`, every source of the robot. A page over 16 MiB is a 413.',
+        '64 KiB. Without `source`, every source of the robot. A page over 16 MiB is a 413. ' +
+        PAGING,
       scope: 'data:read',
       query: listPointsQuery,
       answers: { 200: { description: 'The records', schema: z.array(logRecord) } },
@@ -32,7 +37,9 @@ export function dataEndpoints(robots: Robots, points: Points): Endpoint[] {
       operationId: 'listData',
       tag,
       summary: 'Collected data, the messages whole, newest first',
-      description: 'A message whose bytes can’t be decoded has the payload `{"$undecodable": <why>}`.',
+      description: ['A message whose bytes can’t be decoded has the payload `{"$undecodable": <why>}`.', PAGING].join(
+        ' ',
+      ),
       scope: 'data:read',
       query: listPointsQuery,
       answers: { 200: { description: 'The data points', schema: z.array(dataPoint) } },

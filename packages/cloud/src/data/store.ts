@@ -7,6 +7,8 @@ export interface PointPage {
   /** Both exclusive, milliseconds. */
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
+  /** Only what comes after this place in the order. */
+  readonly before?: Pick<PointPlace, 'id' | 'stamp_ms'> | undefined;
   readonly offset: number;
   readonly limit: number;
 }
@@ -36,11 +38,38 @@ export function pointPlaces(db: Db, page: PointPage) {
     let query = db.selectFrom('points').select(['id', 'stamp_ms']).where('source_key', '=', sourceKey);
     if (page.fromMs !== undefined) query = query.where('stamp_ms', '>', page.fromMs);
     if (page.toMs !== undefined) query = query.where('stamp_ms', '<', page.toMs);
+    const { before } = page;
+    if (before !== undefined) {
+      query = query
+        .where('stamp_ms', '<=', before.stamp_ms)
+        .where((where) => where.or([where('stamp_ms', '<', before.stamp_ms), where('id', '<', before.id)]));
+    }
     return query;
   };
   let merged = ofSource(first);
   for (const sourceKey of others) merged = merged.unionAll(ofSource(sourceKey));
   return merged.orderBy('stamp_ms', 'desc').orderBy('id', 'desc').limit(page.limit).offset(page.offset);
+}
+
+/** Points of these sources with exactly this stamp. */
+export async function pointsAt(
+  db: Db,
+  sourceKeys: readonly number[],
+  stampMs: number,
+  limit: number,
+): Promise<number[]> {
+  const found: number[] = [];
+  for (let at = 0; at < sourceKeys.length && found.length < limit; at += SOURCES_A_QUERY) {
+    const rows = await db
+      .selectFrom('points')
+      .select('id')
+      .where('source_key', 'in', sourceKeys.slice(at, at + SOURCES_A_QUERY))
+      .where('stamp_ms', '=', stampMs)
+      .limit(limit - found.length)
+      .execute();
+    found.push(...rows.map(({ id }) => id));
+  }
+  return found;
 }
 
 /** The places of a page's points, in its order. */

@@ -1,4 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
+import type { Robot } from '@drover/shared/api/robots';
+import type { Vital } from '@drover/shared/api/vitals';
 import type { Batch, DataRow } from '@drover/shared/link/batch';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RobotRef } from '../robots/robots.js';
@@ -211,9 +213,9 @@ describe('the data writer', () => {
     };
     const rows = [vital(20, RECEIVED_MS), vital(10, RECEIVED_MS - 5000)];
     expect(await writer.write(robot, batchOf(rows, { schemas: [], channels: [] }), RECEIVED_MS)).toBe(2);
-    expect((await cloud.get('/robots/rover-1')).body.vitals).toEqual({ cpu: 20, battery: -1, ram: 2, disk: 3 });
-    const listed = await cloud.get('/robots/rover-1/vitals');
-    expect(listed.body.map((row: { cpu: number }) => row.cpu)).toEqual([20, 10]);
+    expect((await cloud.get<Robot>('/robots/rover-1')).body.vitals).toEqual({ cpu: 20, battery: -1, ram: 2, disk: 3 });
+    const listed = await cloud.get<Vital[]>('/robots/rover-1/vitals');
+    expect(listed.body.map(({ cpu }) => cpu)).toEqual([20, 10]);
   });
 
   it('refuses a batch over the bound of what may wait, and takes it once there is room', async () => {

@@ -36,6 +36,13 @@ export function isStoreCorrupt(error: unknown): boolean {
   return code === 'SQLITE_NOTADB' || (code?.startsWith('SQLITE_CORRUPT') ?? false);
 }
 
+/** What is wrong with the store itself, where an error tells of that and not of a defect of ours; `why` in words for a message. */
+export function storeTrouble(error: unknown): { why: string; code: string } | null {
+  const why = isStoreCorrupt(error) ? 'it is corrupt' : whyUnavailable(error);
+  const code = sqliteCode(error);
+  return why === null || code === undefined ? null : { why, code };
+}
+
 /** True where a UNIQUE or PRIMARY KEY constraint refused the row. */
 export function isUniqueViolation(error: unknown): boolean {
   const code = sqliteCode(error);

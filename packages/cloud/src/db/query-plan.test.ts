@@ -48,6 +48,7 @@ const READS: Record<string, Compilable> = {
   'the sources of a robot': sourcesWithPoints(db, 1),
   'a page of one source': pointPlaces(db, { ...page, sourceKeys: [1] }),
   'a page of three sources, merged': pointPlaces(db, { ...page, sourceKeys: [1, 2, 3] }),
+  'a page after a point': pointPlaces(db, { ...page, sourceKeys: [1, 2], before: { id: 5, stamp_ms: 1 } }),
   'a page of many sources, merged': pointPlaces(db, {
     ...page,
     sourceKeys: Array.from({ length: 200 }, (_, at) => at),
@@ -60,6 +61,7 @@ const READS: Record<string, Compilable> = {
 const end = commands.cloudEnd('expired', 'too late', 1);
 /** What sessions, POSTs and the clock ask of commands, all the time: only what is open may count, not the history. */
 const OF_OPEN_COMMANDS: Record<string, (db: Kysely<Schema>) => Promise<unknown>> = {
+  'renew those of the future': (db) => commands.renewFromFuture(db, 1),
   'expire those no robot has seen': (db) => commands.expireUnbound(db, 1, end),
   'give up those nothing was heard of': (db) => commands.giveUpBound(db, 1, end),
   'bind those that wait': (db) => commands.bindWaiting(db, 1, 'inbox', 1),

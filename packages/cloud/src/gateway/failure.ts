@@ -1,6 +1,6 @@
 import { CloseCode } from '@drover/shared/link/protocol';
 import { BatchError, type BatchRefusal } from '../data/batch-error.js';
-import { isStoreCorrupt, whyUnavailable } from '../db/errors.js';
+import { storeTrouble } from '../db/errors.js';
 import { RobotGoneError } from '../robots/robot-gone.js';
 
 /** Batches that will be refused each time they come are the robot's fault; the others may be sent again as they are. */
@@ -22,9 +22,9 @@ export function endingOf(error: unknown): { code: CloseCode; reason: string; our
   if (error instanceof RobotGoneError) {
     return { code: CloseCode.revoked, reason: 'this robot was deleted', ours: false };
   }
-  const why = isStoreCorrupt(error) ? 'it is corrupt' : whyUnavailable(error);
-  if (why !== null) {
-    const reason = `the cloud's store takes nothing now: ${why}; what it has not acknowledged stays here`;
+  const trouble = storeTrouble(error);
+  if (trouble !== null) {
+    const reason = `the cloud's store takes nothing now: ${trouble.why}; what it has not acknowledged stays here`;
     return { code: CloseCode.internalError, reason, ours: false };
   }
   return { code: CloseCode.internalError, reason: 'the cloud could not handle this; try again', ours: true };

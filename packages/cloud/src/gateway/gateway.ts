@@ -8,7 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Bus } from '../bus/bus.js';
 import type { RobotRef } from '../robots/robots.js';
 import { Connection } from './connection.js';
-import { Presence, type PresenceStore } from './presence.js';
+import { Presence, type PresenceStore, type UnstoredChanges } from './presence.js';
 import type { SessionRegistry } from './registry.js';
 import { RobotSession } from './session.js';
 import type { SessionPorts } from './session-ports.js';
@@ -29,6 +29,8 @@ export interface GatewayOptions {
   streams: SessionPorts['streams'];
   compose: SessionPorts['compose'];
   links: SessionPorts['links'] & { ended(robot: RobotRef, ending: SessionEnding, atMs: number): void };
+  /** Where presence keeps what the store has not taken yet, for those who show it. */
+  unstoredPresence?: UnstoredChanges;
   log: Logger;
   now: () => number;
   /** Milliseconds that only go forward: what tells silence must not take a clock that was set for it. */
@@ -53,8 +55,8 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     this.#options = options;
     this.#log = options.log.child({ part: 'gateway' });
-    const { robots: store, now, monotonicNow, timings } = options;
-    this.#presence = new Presence({ store, log: this.#log, now, monotonicNow, ...timings });
+    const { robots: store, unstoredPresence: unstored = new Map(), now, monotonicNow, timings } = options;
+    this.#presence = new Presence({ store, unstored, log: this.#log, now, monotonicNow, ...timings });
     this.#sockets = new WebSocketServer({
       noServer: true,
       // Deflate costs 18 times the memory a session (docs/decisions.md).

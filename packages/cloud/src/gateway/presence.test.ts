@@ -28,8 +28,9 @@ function start(options: { failures?: number; remembered?: number[] } = {}) {
     },
   };
   const clocks = { now: () => nowMs, monotonicNow: () => monotonicMs };
-  presence = new Presence({ store, log: pino({ level: 'silent' }), ...clocks });
-  return { presence, taken };
+  const unstored = new Map<number, PresenceChange>();
+  presence = new Presence({ store, unstored, log: pino({ level: 'silent' }), ...clocks });
+  return { presence, taken, unstored };
 }
 
 async function pass(ms: number): Promise<void> {
@@ -133,6 +134,17 @@ describe('presence', () => {
     presence.opened(7);
     await pass(10_000);
     expect(taken).toEqual([[[7, true, 1_000]]]);
+  });
+
+  it('gives out what the store refuses, the newest of each robot, until it is stored', async () => {
+    const { presence, unstored } = start({ failures: 3 });
+    presence.opened(7);
+    await pass(1_000);
+    presence.closed(7, 'clean');
+    await pass(1_000);
+    expect([...unstored.values()]).toEqual([{ robotKey: 7, online: false, atMs: 2_000 }]);
+    await pass(10_000);
+    expect(unstored.size).toBe(0);
   });
 
   it('does not bring back a change that a later one has overtaken', async () => {

@@ -31,6 +31,9 @@ export interface PresenceChange {
   readonly atMs: number;
 }
 
+/** Changes that the store has not taken yet, the newest of each robot. */
+export type UnstoredChanges = Map<number, PresenceChange>;
+
 export interface PresenceStore {
   /** All in one transaction; a robot that is as the change says keeps the time it has been so. */
   setOnline(changes: readonly PresenceChange[]): Promise<void>;
@@ -57,8 +60,7 @@ export class Presence {
   readonly #leaving = new Map<number, NodeJS.Timeout>();
   readonly #here = new Set<number>();
   readonly #losses = new Map<number, Losses>();
-  /** Changes on their way to the store, the newest of each robot. */
-  readonly #unstored = new Map<number, PresenceChange>();
+  readonly #unstored: UnstoredChanges;
   #startTimer: NodeJS.Timeout | undefined;
   #loop: Promise<void> | undefined;
   #hurry: () => void = () => {};
@@ -74,6 +76,8 @@ export class Presence {
     now: () => number;
     /** Milliseconds that only go forward. */
     monotonicNow: () => number;
+    /** Kept by this: what reads show besides the store, which may take nothing for hours. */
+    unstored?: UnstoredChanges;
     resetGraceMs?: number;
     startGraceMs?: number;
     retryMs?: number;
@@ -83,6 +87,7 @@ export class Presence {
     this.#startGraceMs = options.startGraceMs ?? START_GRACE_MS;
     this.#retryMs = options.retryMs ?? RETRY_MS;
     this.#storeIntervalMs = options.storeIntervalMs ?? STORE_INTERVAL_MS;
+    this.#unstored = options.unstored ?? new Map();
     this.#store = options.store;
     this.#log = options.log;
     this.#now = options.now;

@@ -17,6 +17,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { InboxRef } from '../commands/inboxes.js';
 import { stampsOf } from '../data/stamp.js';
 import { bytesOf } from '../data/writer.js';
+import { storeTrouble } from '../db/errors.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import { type RobotRef, uidOf } from '../robots/robots.js';
 import { Coalesced } from './coalesced.js';
@@ -340,7 +341,8 @@ export class RobotSession {
       if (this.#hasEnded()) return;
       const { code, reason, ours } = endingOf(error);
       if (ours) this.#log.error({ err: error }, 'session failed');
-      else this.#log.warn({ reason }, 'session refused');
+      // A store that takes nothing refuses all robots: with the error the log knows these lines for one condition.
+      else this.#log.warn({ reason, ...(storeTrouble(error) && { err: error }) }, 'session refused');
       this.close(code, reason);
     });
   }

@@ -1,3 +1,4 @@
+import type { CommandCheck } from '@drover/shared/api/commands';
 import { robotGraph, rosInterface } from '@drover/shared/api/graph';
 import type { GraphAnswer } from '@drover/shared/link/answers';
 import type { Answer, Question } from '@drover/shared/link/query';
@@ -191,7 +192,7 @@ describe('POST /robots/{id}/commands/check', () => {
     const { key } = await cloud.services.robots.find(tenantKey, 'rover-1');
     await cloud.services.robots.sessionStarted(key, '2026-11-21');
   };
-  const check = (body: object = drive) => cloud.post('/robots/rover-1/commands/check', body);
+  const check = (body: object = drive) => cloud.post<CommandCheck>('/robots/rover-1/commands/check', body);
 
   it('puts what the cloud knows before what the robot finds, and sends nothing', async () => {
     await provision();
@@ -228,8 +229,7 @@ describe('POST /robots/{id}/commands/check', () => {
     reply = () => {
       throw new NoAnswerError('offline', 'it is offline');
     };
-    const names = (body: { checks: { name: string; ok: boolean }[] }) =>
-      body.checks.filter((c) => c.ok).map((c) => c.name);
+    const names = (body: CommandCheck) => body.checks.filter((c) => c.ok).map((c) => c.name);
     const never = await check();
     expect(never).toMatchObject({
       status: 200,
@@ -241,7 +241,7 @@ describe('POST /robots/{id}/commands/check', () => {
     expect(offline).toMatchObject({ status: 200, body: { ok: false } });
     expect(names(offline.body)).toEqual(['robot_provisioned']);
     expect(offline.body.checks[1]).toMatchObject({ name: 'robot_online', message: expect.stringContaining('ttl_s') });
-    expect(offline.body.checks.map((c: { name: string }) => c.name)).toContain('subscribers_there');
+    expect(offline.body.checks.map((c) => c.name)).toContain('subscribers_there');
   });
 
   it('is a 503 where the robot is online and can not be asked', async () => {
@@ -270,7 +270,7 @@ describe('POST /robots/{id}/commands/check', () => {
     reply = () => ({ result: { checks: FINE } });
     const headers = { 'idempotency-key': 'the-same' };
     for (const _ of [1, 2])
-      expect((await cloud.post('/robots/rover-1/commands/check', drive, headers)).status).toBe(200);
+      expect((await cloud.post<CommandCheck>('/robots/rover-1/commands/check', drive, headers)).status).toBe(200);
     expect(asked).toHaveLength(2);
     // And the key is still free for the command.
     expect((await cloud.post('/robots/rover-1/commands', drive, headers)).status).toBe(201);

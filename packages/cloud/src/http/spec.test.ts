@@ -2,6 +2,9 @@
  * Walks every documented endpoint and holds each answer against the spec's tables (interface specification, parts 2 and
  * 4): the keys exactly, each value of its kind. Written from the document, not from our schemas, so that both can't be wrong alike.
  */
+
+import type { Robot } from '@drover/shared/api/robots';
+import type { Stream } from '@drover/shared/api/streams';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RobotRef } from '../robots/robots.js';
 import { batchOfPoints } from '../testing/batches.js';
@@ -114,15 +117,15 @@ function faults(value: unknown, table: Table): string[] {
   ];
 }
 
-function expectOne(answer: TestAnswer, status: number, table: Table): void {
+function expectOne(answer: TestAnswer<unknown>, status: number, table: Table): void {
   expect({ status: answer.status, faults: faults(answer.body, table) }).toEqual({ status, faults: [] });
 }
 
-function expectList(answer: TestAnswer, table: Table): void {
-  expect(answer.status).toBe(200);
-  expect(Array.isArray(answer.body)).toBe(true);
-  expect(answer.body.length).toBeGreaterThan(0);
-  for (const entry of answer.body) expect(faults(entry, table)).toEqual([]);
+function expectList({ status, body }: TestAnswer<unknown>, table: Table): void {
+  expect(status).toBe(200);
+  const entries = Array.isArray(body) ? body : [];
+  expect(entries.length).toBeGreaterThan(0);
+  for (const entry of entries) expect(faults(entry, table)).toEqual([]);
 }
 
 describe('every documented endpoint answers as documented', () => {
@@ -168,7 +171,7 @@ describe('every documented endpoint answers as documented', () => {
       type: 'geometry_msgs/msg/Twist',
       payload: { linear: { x: 1 } },
     };
-    const answer = await cloud.post('/robots/rover-1/commands', command);
+    const answer = await cloud.post<{ uuid: string }>('/robots/rover-1/commands', command);
     expectOne(answer, 201, { uuid: 'uuid' });
     commandUuid = answer.body.uuid;
   });
@@ -184,12 +187,12 @@ describe('every documented endpoint answers as documented', () => {
   // 4.2
   walk('POST /robots', async () => expectOne(await cloud.post('/robots', { id: 'rover-2' }), 201, CREATED_ROBOT));
   walk('GET /robots', async () => {
-    const answer = await cloud.get('/robots');
+    const answer = await cloud.get<Robot[]>('/robots');
     expectList(answer, ROBOT);
     for (const entry of answer.body) expect(faults(entry.vitals, ROBOT_VITALS)).toEqual([]);
   });
   walk('GET /robots/{id}', async () => {
-    const answer = await cloud.get('/robots/rover-1');
+    const answer = await cloud.get<Robot>('/robots/rover-1');
     expectOne(answer, 200, ROBOT);
     expect(faults(answer.body.vitals, ROBOT_VITALS)).toEqual([]);
   });
@@ -206,10 +209,10 @@ describe('every documented endpoint answers as documented', () => {
     expectOne(await cloud.post('/robots/rover-1/streams', scan), 201, MESSAGE);
   });
   walk('GET /robots/{id}/streams', async () => {
-    const answer = await cloud.get('/robots/rover-1/streams');
+    const answer = await cloud.get<Stream[]>('/robots/rover-1/streams');
     expectList(answer, STREAM);
-    expect(answer.body.map((entry: { num_recordings: number }) => entry.num_recordings)).toEqual([1, 0]);
-    expect(answer.body[0].first_recording).not.toBeNull();
+    expect(answer.body.map((entry) => entry.num_recordings)).toEqual([1, 0]);
+    expect(answer.body[0]?.first_recording).not.toBeNull();
     expect(answer.body[1]).toMatchObject({ first_recording: null, last_recording: null });
   });
   walk('PATCH /robots/{id}/{stream}', async () =>

@@ -1,3 +1,5 @@
+import type { RobotLink } from '@drover/shared/api/link';
+import type { StreamStatus } from '@drover/shared/api/streams';
 import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { StreamReport } from '@drover/shared/link/stream-status';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -23,7 +25,7 @@ describe('a robot’s link', () => {
   const { parse } = Date;
   const link = async () => {
     await cloud.services.links.settled();
-    return (await cloud.get(LINK)).body;
+    return (await cloud.get<RobotLink>(LINK)).body;
   };
   const at = (time: string) => {
     cloud.clock.nowMs = parse(`2026-11-21T${time}Z`);
@@ -105,12 +107,24 @@ describe('a robot’s link', () => {
     });
   });
 
-  it('shows the clock’s offset with its uncertainty and when it was measured', async () => {
+  it('shows whether the robot’s disk takes writes; null where its agent is too old to tell', async () => {
     await online('12:00:00');
-    cloud.services.links.clockMeasured(robot, { offset_ms: -1234.5, uncertainty_ms: 8 }, at('12:00:01'));
+    for (const [said, shown] of [
+      [{}, null],
+      [{ storage: 'failing' }, 'failing'],
+      [{ storage: 'ok' }, 'ok'],
+    ] as const) {
+      told(status(said));
+      expect((await link()).spool?.storage).toBe(shown);
+    }
+  });
+
+  it('shows the clock’s offset with its uncertainty, to the microsecond, and when it was measured', async () => {
+    await online('12:00:00');
+    cloud.services.links.clockMeasured(robot, { offset_ms: -1234.50049, uncertainty_ms: 8.123456789 }, at('12:00:01'));
     expect((await link()).clock).toEqual({
       offset_ms: -1234.5,
-      uncertainty_ms: 8,
+      uncertainty_ms: 8.123,
       measured_at: '2026-11-21T12:00:01.000Z',
     });
   });
@@ -145,7 +159,7 @@ describe('a robot’s link', () => {
     };
     cloud.services.streamReports.reported(robot, { streams: [report], spool_id: 'spool-1' }, 0, cloud.clock.nowMs);
     await cloud.services.streamReports.settled();
-    const { drops } = (await cloud.get('/robots/rover-1/streams/%2Fodom/status')).body;
+    const { drops } = (await cloud.get<StreamStatus>('/robots/rover-1/streams/%2Fodom/status')).body;
     expect(drops).toEqual([{ reason: 'spool_full', rows: 9, bytes: 900 }]);
     expect((await link()).drops).toEqual([{ source: '/odom', ...drops[0] }]);
   });
@@ -160,7 +174,7 @@ describe('a robot’s link', () => {
     told(status({ id: 'spool-0' }, [drop('/s0', 100)]));
     const { drops } = await link();
     expect(drops).toHaveLength(1000);
-    expect(drops.find(({ source }: { source: string }) => source === '/s0').rows).toBe(104);
+    expect(drops.find(({ source }) => source === '/s0')?.rows).toBe(104);
   });
 
   it('writes the drops of a few spools at once, the newest, however many are told of', async () => {

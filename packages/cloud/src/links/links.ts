@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { stampsOf } from '../data/stamp.js';
 import { GroupedWrites } from '../db/grouped-writes.js';
 import type { Store, Tx } from '../db/store.js';
+import { type UnstoredPresence, withUnstored } from '../robots/online.js';
 import type { RobotRef } from '../robots/robots.js';
 import { dropsOf, keepDrops } from './drops.js';
 import { missingOf, robotWithLink } from './store.js';
@@ -32,10 +33,12 @@ interface News {
 
 export class RobotLinks {
   readonly #store: Store;
+  readonly #unstored: UnstoredPresence;
   readonly #news: GroupedWrites<News>;
 
-  constructor(options: { store: Store; log: Logger }) {
+  constructor(options: { store: Store; log: Logger; unstored?: UnstoredPresence }) {
     this.#store = options.store;
+    this.#unstored = options.unstored ?? new Map();
     this.#news = new GroupedWrites<News>({ ...options, what: 'the state of links', write: keep });
   }
 
@@ -81,6 +84,7 @@ export class RobotLinks {
       spool_bytes: spool.bytes,
       spool_bytes_max: spool.bytes_max,
       spool_oldest_ms: oldest === null ? null : stampsOf(oldest, clockOffsetMs, atMs).stampMs,
+      spool_storage: spool.storage ?? null,
       reported_at_ms: Math.floor(atMs),
     });
     // The newest stay: a robot gone mad must not hold the store's connection, nor fill our memory.
@@ -92,8 +96,9 @@ export class RobotLinks {
 
   /** The link of a robot as the API shows it. @throws ApiError robot_not_found */
   async of(robot: RobotRef): Promise<RobotLink> {
-    const row = await robotWithLink(this.#store.db, robot.key).executeTakeFirst();
-    if (!row) throw new ApiError('robot_not_found', `there is no robot with the id ${robot.id}`);
+    const stored = await robotWithLink(this.#store.db, robot.key).executeTakeFirst();
+    if (!stored) throw new ApiError('robot_not_found', `there is no robot with the id ${robot.id}`);
+    const row = withUnstored(stored, this.#unstored.get(robot.key));
     const drops = await dropsOf(this.#store.db, robot.key).execute();
     const missing = await missingOf(this.#store.db, robot.key).executeTakeFirst();
     const online = row.online === 1;
@@ -152,13 +157,22 @@ type LinkRow = NonNullable<Awaited<ReturnType<ReturnType<typeof robotWithLink>['
 function clockOf(row: LinkRow): RobotLink['clock'] {
   const { clock_offset_ms: offset, clock_uncertainty_ms: uncertainty, clock_measured_at_ms: atMs } = row;
   if (offset === null || uncertainty === null || atMs === null) return null;
-  return { offset_ms: offset, uncertainty_ms: uncertainty, measured_at: new Date(atMs).toISOString() };
+  return {
+    offset_ms: toMicros(offset),
+    uncertainty_ms: toMicros(uncertainty),
+    measured_at: new Date(atMs).toISOString(),
+  };
+}
+
+/** Milliseconds, without digits that no clock here measures. */
+function toMicros(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }
 
 function spoolOf(row: LinkRow): RobotLink['spool'] {
   const { spool_rows: rows, spool_bytes: bytes, spool_bytes_max: bytesMax } = row;
   if (rows === null || bytes === null || bytesMax === null) return null;
-  return { rows, bytes, bytes_max: bytesMax, oldest: timestampOf(row.spool_oldest_ms) };
+  return { rows, bytes, bytes_max: bytesMax, oldest: timestampOf(row.spool_oldest_ms), storage: row.spool_storage };
 }
 
 function timestampOf(ms: number | null): string | null {

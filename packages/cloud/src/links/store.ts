@@ -22,6 +22,6 @@ export function robotWithLink(db: Db, robotKey: number) {
     .select(['link.link_version', 'link.sessions', 'link.connected_at_ms', 'link.ended_at_ms', 'link.ending'])
     .select(['link.clock_offset_ms', 'link.clock_uncertainty_ms', 'link.clock_measured_at_ms'])
     .select(['link.spool_rows', 'link.spool_bytes', 'link.spool_bytes_max', 'link.spool_oldest_ms'])
-    .select('link.reported_at_ms')
+    .select(['link.spool_storage', 'link.reported_at_ms'])
     .where('robots.key', '=', robotKey);
 }

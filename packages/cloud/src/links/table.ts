@@ -1,4 +1,5 @@
 import type { SessionEnding } from '@drover/shared/api/link';
+import type { StorageState } from '@drover/shared/link/link-status';
 
 export interface LinkTables {
   robot_links: {
@@ -17,6 +18,7 @@ export interface LinkTables {
     spool_bytes_max: number | null;
     /** Corrected by the clock's offset. */
     spool_oldest_ms: number | null;
+    spool_storage: StorageState | null;
     reported_at_ms: number | null;
   };
   spool_drops: {

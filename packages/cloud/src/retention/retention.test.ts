@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { DataPoint } from '@drover/shared/api/data';
+import type { Robot } from '@drover/shared/api/robots';
+import type { Stream } from '@drover/shared/api/streams';
 import type { Batch } from '@drover/shared/link/batch';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -48,8 +51,8 @@ describe('retention', () => {
   const rows = async (of: 'points' | 'vitals' | 'commands' | 'sources' | 'channels' | 'schemas') =>
     (await cloud.store.db.selectFrom(of).selectAll().execute()).length;
   const stream = async (source: string) => {
-    const { body } = await cloud.get('/robots/rover-1/streams');
-    return body.find((one: { source: string }) => one.source === source);
+    const { body } = await cloud.get<Stream[]>('/robots/rover-1/streams');
+    return body.find((one) => one.source === source);
   };
   const expectExact = async () => {
     const counted = await cloud.store.exclusive((raw) => [countersOf(raw), countsOf(raw)]);
@@ -75,8 +78,8 @@ describe('retention', () => {
     cloud.clock.nowMs += HOUR_MS;
     await write(1, '/counter', robot, 0);
     await retention({ ageMs: HOUR_MS }).run();
-    const [left] = (await cloud.get('/robots/rover-1/data?source=/counter')).body;
-    expect(left.stamp).toBe('1970-01-01T00:00:00.000Z');
+    const [left] = (await cloud.get<DataPoint[]>('/robots/rover-1/data?source=/counter')).body;
+    expect(left?.stamp).toBe('1970-01-01T00:00:00.000Z');
     await expectExact();
   });
 
@@ -108,7 +111,7 @@ describe('retention', () => {
     cloud.clock.nowMs += DAY_MS;
     await retention({ ageMs: HOUR_MS }).run();
     expect(await rows('vitals')).toBe(0);
-    expect((await cloud.get('/robots/rover-1')).body.vitals).toEqual({ cpu: 1, ram: 2, disk: 3, battery: 4 });
+    expect((await cloud.get<Robot>('/robots/rover-1')).body.vitals).toEqual({ cpu: 1, ram: 2, disk: 3, battery: 4 });
   });
 
   it('removes ended commands as old as data, never younger than a day, never an open one', async () => {
@@ -116,7 +119,7 @@ describe('retention', () => {
     await db.updateTable('robots').set({ provisioned: 1 }).execute();
     const post = async (ttl: number) => {
       const body = { interface: 'service', name: '/x', type: 'std_srvs/srv/Trigger', payload: {}, ttl_s: ttl };
-      return (await cloud.post('/robots/rover-1/commands', body)).body.uuid as string;
+      return (await cloud.post<{ uuid: string }>('/robots/rover-1/commands', body)).body.uuid;
     };
     const waiting = await post(7 * 24 * 3600);
     await post(0);

@@ -1,3 +1,4 @@
+import type { CreatedRobot, Robot } from '@drover/shared/api/robots';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
 import { RobotGoneError } from './robot-gone.js';
@@ -10,14 +11,14 @@ describe('robots', () => {
   afterEach(() => cloud.stop());
 
   it('creates a robot and shows its token once', async () => {
-    const made = await cloud.post('/robots', { id: 'rover-1', name: 'Rover' });
+    const made = await cloud.post<CreatedRobot>('/robots', { id: 'rover-1', name: 'Rover' });
     expect(made.status).toBe(201);
     expect(made.body).toEqual({
       robot_id: 'rover-1',
       tenant_uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
       token: expect.stringMatching(/^drt_[0-9A-Za-z]{43}$/),
     });
-    const shown = await cloud.get('/robots/rover-1');
+    const shown = await cloud.get<Robot>('/robots/rover-1');
     expect(shown.status).toBe(200);
     expect(shown.body).toEqual({
       id: 'rover-1',
@@ -31,19 +32,19 @@ describe('robots', () => {
       vitals: { cpu: -1, battery: -1, ram: -1, disk: -1 },
     });
     const { token } = made.body;
-    const [head, tail] = shown.body.token_hint.split(/\*+/);
+    const [head = '', tail = ''] = shown.body.token_hint.split(/\*+/);
     expect(token.startsWith(head) && token.endsWith(tail)).toBe(true);
   });
 
   it('gives a robot without a name two readable words', async () => {
     await cloud.post('/robots', { id: 'rover-1' });
-    expect((await cloud.get('/robots/rover-1')).body.name).toMatch(/^[a-z]+-[a-z]+$/);
+    expect((await cloud.get<Robot>('/robots/rover-1')).body.name).toMatch(/^[a-z]+-[a-z]+$/);
   });
 
   it('lists robots whole and oldest first', async () => {
     for (const id of ['zeta', 'alpha', 'Alpha']) await cloud.post('/robots', { id });
-    const { body } = await cloud.get('/robots');
-    expect(body.map((robot: { id: string }) => robot.id)).toEqual(['zeta', 'alpha', 'Alpha']);
+    const { body } = await cloud.get<Robot[]>('/robots');
+    expect(body.map(({ id }) => id)).toEqual(['zeta', 'alpha', 'Alpha']);
   });
 
   it('refuses an id that is taken, and takes it in another case', async () => {
@@ -68,14 +69,14 @@ describe('robots', () => {
   ])('answers the id %j with %i', async (id, status) => {
     const made = await cloud.post('/robots', { id });
     expect(made.status).toBe(status);
-    if (status === 400) expect(made.body.details[0].path).toBe('id');
+    if (status === 400) expect(made.body.details?.[0]?.path).toBe('id');
   });
 
   it('renames a robot', async () => {
     await cloud.post('/robots', { id: 'rover-1' });
     const renamed = await cloud.patch('/robots/rover-1', { name: 'Päul' });
     expect([renamed.status, Object.keys(renamed.body)]).toEqual([200, ['message']]);
-    expect((await cloud.get('/robots/rover-1')).body.name).toBe('Päul');
+    expect((await cloud.get<Robot>('/robots/rover-1')).body.name).toBe('Päul');
   });
 
   it('forgets a deleted robot at once, ends its session, and takes its id for a new one', async () => {
@@ -100,7 +101,7 @@ describe('robots', () => {
   it('rotates a token: the old one is refused, the session ends', async () => {
     const { ref, token } = await cloud.robot('rover-1');
     const revoked = new Promise((resolve) => cloud.bus.subscribe('robot_revoked', resolve));
-    const rotated = await cloud.post('/robots/rover-1/token');
+    const rotated = await cloud.post<CreatedRobot>('/robots/rover-1/token');
     expect([rotated.status, Object.keys(rotated.body)]).toEqual([201, ['robot_id', 'tenant_uuid', 'token']]);
     expect(await revoked).toEqual({ robotKey: ref.key });
     expect(await cloud.services.robots.authenticateToken(token)).toBeUndefined();
@@ -122,7 +123,26 @@ describe('robots', () => {
     expect(await robots.onlineKeys()).toEqual([ref.key]);
     await robots.setOnline([{ robotKey: ref.key, online: false, atMs: cloud.clock.nowMs + 10_000 }]);
     expect(await robots.onlineKeys()).toEqual([]);
-    expect((await cloud.get('/robots/rover-1')).body.online_updated_at).toBe('2026-11-21T12:00:10.000Z');
+    expect((await cloud.get<Robot>('/robots/rover-1')).body.online_updated_at).toBe('2026-11-21T12:00:10.000Z');
+  });
+
+  it('shows what the store could not take of presence, everywhere, and nothing new where it had taken as much', async () => {
+    const { ref } = await cloud.robot('rover-1');
+    await cloud.post('/robots/rover-1/streams', { source: '/odom', type: 'nav_msgs/msg/Odometry', hz: 1 });
+    const shown = async () => {
+      const paths = ['/robots/rover-1', '/robots/rover-1/link', '/robots/rover-1/streams/%2Fodom/status'];
+      const answers = await Promise.all(paths.map((path) => cloud.get<Robot>(path)));
+      return [...answers.map(({ body }) => body.online), answers[0]?.body.online_updated_at];
+    };
+    const cameMs = Date.parse('2026-11-21T13:00:00Z');
+    await cloud.services.robots.setOnline([{ robotKey: ref.key, online: true, atMs: cameMs }]);
+    cloud.unstored.set(ref.key, { online: true, atMs: cameMs + 60_000 });
+    expect(await shown()).toEqual([true, true, true, '2026-11-21T13:00:00.000Z']);
+    cloud.unstored.set(ref.key, { online: false, atMs: cameMs + 60_000.5 });
+    expect(await shown()).toEqual([false, false, false, '2026-11-21T13:01:00.000Z']);
+    expect((await cloud.get<Robot[]>('/robots')).body[0]?.online).toBe(false);
+    cloud.unstored.clear();
+    expect((await shown())[0]).toBe(true);
   });
 
   it('answers another tenant as if the robot did not exist', async () => {

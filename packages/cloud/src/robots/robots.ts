@@ -12,6 +12,7 @@ import { isUniqueViolation } from '../db/errors.js';
 import type { Db, Store } from '../db/store.js';
 import type { Caller } from '../http/caller.js';
 import { hashSecret, newSecret, secretHint } from '../keys/secrets.js';
+import { type UnstoredPresence, withUnstored } from './online.js';
 import { RobotGoneError } from './robot-gone.js';
 import { onlineRobotKeys, type RobotRef, robotById, robotByToken, robotRefs, robotsOfTenant } from './store.js';
 
@@ -21,6 +22,7 @@ export class Robots {
   readonly #store: Store;
   readonly #bus: Bus;
   readonly #now: () => number;
+  readonly #unstored: UnstoredPresence;
   readonly #newName: () => string;
   readonly #deleted: () => void;
 
@@ -28,6 +30,7 @@ export class Robots {
     store: Store;
     bus: Bus;
     now: () => number;
+    unstored?: UnstoredPresence;
     /** A readable name for a robot that was given none. */
     newName?: () => string;
     /** Told that a robot waits for its rows to be deleted. */
@@ -36,20 +39,21 @@ export class Robots {
     this.#store = options.store;
     this.#bus = options.bus;
     this.#now = options.now;
+    this.#unstored = options.unstored ?? new Map();
     this.#newName = options.newName ?? twoWords;
     this.#deleted = options.onDeleted ?? (() => {});
   }
 
   /** All robots of a tenant, oldest first. */
   async list(tenantKey: number): Promise<Robot[]> {
-    return (await robotsOfTenant(this.#store.db, tenantKey).execute()).map(shown);
+    return (await robotsOfTenant(this.#store.db, tenantKey).execute()).map((row) => this.#shown(row));
   }
 
   /** @throws ApiError robot_not_found */
   async get(tenantKey: number, id: string): Promise<Robot> {
     const row = await robotsOfTenant(this.#store.db, tenantKey).where('robots.id', '=', id).executeTakeFirst();
     if (!row) throw robotNotFound(id);
-    return shown(row);
+    return this.#shown(row);
   }
 
   /** The robot of a path. @throws ApiError robot_not_found, also for another tenant's */
@@ -160,6 +164,10 @@ export class Robots {
   /** The robots that the store says are online: after a crash, more than have a session. */
   async onlineKeys(): Promise<number[]> {
     return (await onlineRobotKeys(this.#store.db).execute()).map((row) => row.key);
+  }
+
+  #shown(row: RobotRow): Robot {
+    return shown(withUnstored(row, this.#unstored.get(row.key)));
   }
 }
 

@@ -24,6 +24,7 @@ export function robotsOfTenant(db: Db, tenantKey: number) {
     .selectFrom('robots')
     .leftJoin('latest_vitals', 'latest_vitals.robot_key', 'robots.key')
     .select([
+      'robots.key',
       'robots.id',
       'robots.name',
       'robots.provisioned',

@@ -87,7 +87,7 @@ describe('what needs no key', () => {
     const parameters = document.paths['/robots/{id}/logs']?.get.parameters ?? [];
     const schemaOf = (name: string) => parameters.find((parameter) => parameter.name === name)?.schema;
     expect(parameters.map((parameter) => parameter.name).sort()).toEqual(
-      ['from', 'id', 'latest_only', 'limit', 'offset', 'source', 'to'].sort(),
+      ['before', 'from', 'id', 'latest_only', 'limit', 'offset', 'source', 'to'].sort(),
     );
     expect(schemaOf('limit')).toMatchObject({ type: 'integer', minimum: 1, maximum: 1000, default: 50 });
     expect(schemaOf('latest_only')).toMatchObject({ type: 'boolean', default: false });

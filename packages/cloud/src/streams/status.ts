@@ -10,6 +10,7 @@ import { stampsOf } from '../data/stamp.js';
 import { GroupedWrites } from '../db/grouped-writes.js';
 import type { Store, Tx } from '../db/store.js';
 import { dropsOf, keepDrops } from '../links/drops.js';
+import { type UnstoredPresence, withUnstored } from '../robots/online.js';
 import type { RobotRef } from '../robots/robots.js';
 import { streamWithStatus } from './store.js';
 import { streamNotFound } from './streams.js';
@@ -27,11 +28,13 @@ interface Told {
 
 export class StreamReports {
   readonly #store: Store;
+  readonly #unstored: UnstoredPresence;
   /** By source. */
   readonly #told: GroupedWrites<Map<string, Told>>;
 
-  constructor(options: { store: Store; log: Logger }) {
+  constructor(options: { store: Store; log: Logger; unstored?: UnstoredPresence }) {
     this.#store = options.store;
+    this.#unstored = options.unstored ?? new Map();
     this.#told = new GroupedWrites<Map<string, Told>>({ ...options, what: 'stream status', write: keepAll });
   }
 
@@ -64,7 +67,7 @@ export class StreamReports {
     const row = await streamWithStatus(this.#store.db, robot.key, source).executeTakeFirst();
     if (!row) throw streamNotFound(robot, source);
     const drops = await dropsOf(this.#store.db, robot.key, source).execute();
-    const online = row.online === 1;
+    const online = withUnstored(row, this.#unstored.get(robot.key)).online === 1;
     return {
       source: row.source,
       ...stateOf(row, online),

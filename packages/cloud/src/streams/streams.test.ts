@@ -1,3 +1,4 @@
+import type { Stream } from '@drover/shared/api/streams';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
 
@@ -11,7 +12,7 @@ describe('streams', () => {
   afterEach(() => cloud.stop());
 
   const odom = { source: '/odom', type: 'nav_msgs/msg/Odometry', hz: 5 };
-  const list = async () => (await cloud.get('/robots/rover-1/streams')).body;
+  const list = async () => (await cloud.get<Stream[]>('/robots/rover-1/streams')).body;
 
   it('creates a stream that is enabled and has recorded nothing', async () => {
     const made = await cloud.post('/robots/rover-1/streams', odom);
@@ -34,7 +35,7 @@ describe('streams', () => {
 
   it('takes the short name of a type and stores it in full', async () => {
     await cloud.post('/robots/rover-1/streams', { ...odom, type: 'nav_msgs/Odometry' });
-    expect((await list())[0].type).toBe('nav_msgs/msg/Odometry');
+    expect((await list())[0]?.type).toBe('nav_msgs/msg/Odometry');
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ErrorBody } from '@drover/shared/api/errors';
 import { pino } from 'pino';
 import { InProcessBus } from '../bus/in-process.js';
 import type { LiveInboxes } from '../commands/commands.js';
@@ -20,12 +21,13 @@ export function tempDir(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-export interface TestAnswer {
+/** `T`: what the body is expected to be, a refusal's where nothing else is said; whether it is that is for the test to say. */
+export interface TestAnswer<T = ErrorBody> {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-  readonly body: any;
+  /** The JSON, read; undefined where the answer is none. */
+  readonly body: T;
 }
 
 export type TestCloud = Awaited<ReturnType<typeof startTestCloud>>;
@@ -48,8 +50,10 @@ export async function startTestCloud(
   const log = pino({ level: 'silent' });
   const store = openStore({ dataDir, nowMs: now() });
   const bus = new InProcessBus();
+  const unstored = new Map<number, { online: boolean; atMs: number }>();
   const services = createServices({
     store,
+    unstored,
     bus,
     inboxes: options.inboxes ?? { inboxOf: () => undefined },
     questions: options.questions ?? NOBODY,
@@ -68,12 +72,12 @@ export async function startTestCloud(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   /** `body`: an object is sent as JSON, a string as it stands. */
-  async function request(
+  async function request<T = ErrorBody>(
     method: string,
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
-  ): Promise<TestAnswer> {
+  ): Promise<TestAnswer<T>> {
     const answer = await fetch(url + path, {
       method,
       headers: { 'svc-api-key': key, 'content-type': 'application/json', ...headers },
@@ -81,7 +85,8 @@ export async function startTestCloud(
     });
     const text = await answer.text();
     const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
-    return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : undefined };
+    const read = (isJson ? JSON.parse(text) : undefined) as T;
+    return { status: answer.status, headers: answer.headers, text, body: read };
   }
 
   return {
@@ -91,17 +96,20 @@ export async function startTestCloud(
     clock,
     store,
     bus,
+    /** What reads show of presence besides the store. */
+    unstored,
     services,
     request,
-    get: (path: string, headers?: Record<string, string>) => request('GET', path, undefined, headers),
-    post: (path: string, body?: unknown, headers?: Record<string, string>) => request('POST', path, body, headers),
-    patch: (path: string, body?: unknown) => request('PATCH', path, body),
-    delete: (path: string) => request('DELETE', path),
+    get: <T = ErrorBody>(path: string, headers?: Record<string, string>) => request<T>('GET', path, undefined, headers),
+    post: <T = ErrorBody>(path: string, body?: unknown, headers?: Record<string, string>) =>
+      request<T>('POST', path, body, headers),
+    patch: <T = ErrorBody>(path: string, body?: unknown) => request<T>('PATCH', path, body),
+    delete: <T = ErrorBody>(path: string) => request<T>('DELETE', path),
     /** Makes a robot and returns what the rules know it by, and its token. */
     async robot(id: string) {
-      const made = await request('POST', '/robots', { id });
+      const made = await request<{ token: string }>('POST', '/robots', { id });
       const tenantKey = (await services.tenants.findKey('default')) ?? 0;
-      return { ref: await services.robots.find(tenantKey, id), token: String(made.body.token) };
+      return { ref: await services.robots.find(tenantKey, id), token: made.body.token };
     },
     async stop() {
       await new Promise((resolve) => {

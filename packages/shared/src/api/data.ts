@@ -37,5 +37,13 @@ export const listPointsQuery = z.object({
   source: z.string().optional().meta({ description: 'source name of the stream; all sources where left out' }),
   from: timestampParameter.optional().meta({ description: 'only points after it' }),
   to: timestampParameter.optional().meta({ description: 'only points before it' }),
+  before: z
+    .uuid('must be the uuid of a data point')
+    .optional()
+    .meta({
+      description:
+        'only points listed after the one with this uuid: the last of a page gives the next page, without the repeats that ' +
+        '`offset` brings while data arrives',
+    }),
 });
 export type ListPointsQuery = z.infer<typeof listPointsQuery>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sourceDrop } from '../link/link-status.js';
+import { sourceDrop, storageState } from '../link/link-status.js';
 import { timestamp } from './fields.js';
 
 /** How a session ended: with a close handshake, broken, or given up because nothing was heard. */
@@ -36,6 +36,11 @@ export const robotLink = z
         bytes: z.int().nonnegative(),
         bytes_max: z.int().positive(),
         oldest: timestamp.nullable().meta({ description: 'stamp of the oldest of it; null = nothing waits' }),
+        storage: storageState.nullable().meta({
+          description:
+            'failing: the robot’s disk takes no writes, so what is collected waits in its memory, past whose bound the oldest is ' +
+            'dropped, and all of which goes with its process; null = an agent too old to tell',
+        }),
       })
       .nullable()
       .meta({ description: 'data that waits on the robot’s disk; null = an agent too old to tell, or never seen' }),

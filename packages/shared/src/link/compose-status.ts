@@ -56,7 +56,7 @@ export const COMPOSE_SERVICES_MAX = 1000;
 /** Characters of the engine's own words. */
 export const COMPOSE_WORDS_MAX = 16 * 1024;
 
-/** Up (to clouds of version 4 and later): how the robot stands with its compose file, whole each time. */
+/** Up (to clouds of version 5 and later): how the robot stands with its compose file, whole each time. */
 export const composeStatus = z.object({
   kind: z.literal('compose_status'),
   /** The assignment or removal that `state` is of, as the desired state named it. */

@@ -30,13 +30,13 @@ export const desired = z.object({
       version: z.int().positive(),
       name: z.string(),
       content: jsonObject,
-      /** Since version 4. A new one with every assignment: the same version assigned again is tried again. */
+      /** Since version 5. A new one with every assignment: the same version assigned again is tried again. */
       assignment: uuid.optional(),
-      /** Since version 4. True: the robot's own update lock does not hold this one off. */
+      /** Since version 5. True: the robot's own update lock does not hold this one off. */
       override_lock: z.boolean().optional(),
     })
     .nullable(),
-  /** Since version 4, where `compose` is null: how what was assigned before is taken down. Absent: volumes stay. */
+  /** Since version 5, where `compose` is null: how what was assigned before is taken down. Absent: volumes stay. */
   compose_removal: z.object({ assignment: uuid, volumes: z.boolean() }).nullish(),
 });
 export type Desired = z.infer<typeof desired>;

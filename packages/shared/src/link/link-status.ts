@@ -10,6 +10,10 @@ export const sourceDrop = streamDrop.extend({
 });
 export type SourceDrop = z.infer<typeof sourceDrop>;
 
+/** Whether the robot's disk takes what is collected; `failing`: it waits in memory, which is bounded and goes with the process. */
+export const storageState = z.enum(['ok', 'failing']);
+export type StorageState = z.infer<typeof storageState>;
+
 /** Counts in one message: the largest, where there are more. */
 export const SOURCE_DROPS_MAX = 1000;
 
@@ -25,6 +29,8 @@ export const linkStatus = z.object({
     bytes_max: z.int().positive(),
     /** When the oldest of it was received, by the robot's clock as it stands now; null = nothing waits. */
     oldest_robot_ms: epochMs.nullable(),
+    /** Since version 4. */
+    storage: storageState.optional(),
   }),
   drops: listOf(sourceDrop, SOURCE_DROPS_MAX),
 });

@@ -11,17 +11,18 @@
  *   3  2026-11-21  up: link_status (only to clouds of version 3 and later), stream_status' spool_id; hello's
  *                  inbox.robot_id and inbox.lineage, inbox_version of command_taken and command_outcome,
  *                  welcome's inbox and robot_uid, hello's inbox.robot_uid; hello's spool.first_seq
- *   4  2026-11-21  up: compose_status (only to clouds of version 4 and later); down: desired's compose.assignment,
+ *   4  2026-11-21  link_status' spool.storage
+ *   5  2026-11-21  up: compose_status (only to clouds of version 5 and later); down: desired's compose.assignment,
  *                  compose.override_lock and compose_removal, questions about compose (only to agents of
- *                  version 4 and later)
+ *                  version 5 and later)
  */
-export const LINK_VERSION = 4;
+export const LINK_VERSION = 5;
 
 /** The oldest agent still served: the first version, since none has been retired yet. */
 export const LINK_VERSION_OLDEST = 1;
 
 /** The first version that knows compose_status, assignments' ids and the questions about compose, on either side. */
-export const COMPOSE_SINCE_VERSION = 4;
+export const COMPOSE_SINCE_VERSION = 5;
 
 /** The oldest cloud that today's agent speaks with, by the version that its hello then says: the first to know stream_status. */
 export const LINK_VERSION_OLDEST_CLOUD = 2;

@@ -17,14 +17,14 @@ export const question = z.discriminatedUnion('about', [
     payload: jsonObject,
     latched: z.boolean(),
   }),
-  /** Since version 4: what assigning this document would do. */
+  /** Since version 5: what assigning this document would do. */
   z.object({
     about: z.literal('compose_plan'),
     id: z.string(),
     version: z.int().positive(),
     content: jsonObject,
   }),
-  /** Since version 4: the last lines that a service of the project wrote. */
+  /** Since version 5: the last lines that a service of the project wrote. */
   z.object({ about: z.literal('compose_logs'), service: z.string(), tail: z.int().positive() }),
 ]);
 export type Question = z.infer<typeof question>;

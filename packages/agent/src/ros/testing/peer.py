@@ -184,7 +184,7 @@ class Peer:
         for index in range(request['count']):
             await self.sleep(begin + index / request['hz'] - time.monotonic())
             if request.get('counter'):
-                setattr(message, request['counter'], index + 1)
+                setattr(message, request['counter'], request.get('from', 1) + index)
             publisher.publish(message)
 
     async def op_publish_random(self, request):

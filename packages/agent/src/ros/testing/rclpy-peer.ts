@@ -60,8 +60,8 @@ export interface RclpyQos {
 }
 
 export interface RclpyPublisher extends PeerPublisher {
-  /** `counter`: the name of a field that is set to 1, 2, 3, … on the way. */
-  repeat(message: unknown, options: { count: number; hz: number; counter?: string }): Promise<void>;
+  /** `counter`: the name of a field that is set to 1, 2, 3, … on the way, or counts on `from` another number. */
+  repeat(message: unknown, options: { count: number; hz: number; counter?: string; from?: number }): Promise<void>;
   /** Publishes a random message and tells it. */
   publishRandom(seed: number): Promise<unknown>;
 }

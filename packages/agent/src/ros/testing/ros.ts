@@ -6,7 +6,8 @@ import { describe } from 'vitest';
  *
  * Without ROS they are skipped, with the reason in their name; under CI=true they fail instead.
  *
- * Each file takes a ROS_DOMAIN_ID of its own (10 to 39), passed to the graph and to its peers: two files run at once.
+ * Each file takes a ROS_DOMAIN_ID of its own (`DOMAIN_ID`, 1 to 101), passed to the graph and to its peers: files run side by
+ * side. `test/side-by-side.test.ts` finds one that is taken twice.
  */
 export function describeRos(name: string, tests: () => void): void {
   if (process.env.DROVER_TEST_ROS === '1') {

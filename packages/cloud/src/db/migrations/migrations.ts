@@ -4,7 +4,8 @@ import { streamStatus } from './0003_stream_status.js';
 import { robotLinks } from './0004_robot_links.js';
 import { inboxLineage } from './0005_inbox_lineage.js';
 import { missingRows } from './0006_missing_rows.js';
-import { composeStatus } from './0007_compose_status.js';
+import { spoolStorage } from './0007_spool_storage.js';
+import { composeStatus } from './0008_compose_status.js';
 
 export interface Migration {
   readonly version: number;
@@ -21,5 +22,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'robot links', sql: robotLinks },
   { version: 5, name: 'inbox lineage', sql: inboxLineage },
   { version: 6, name: 'missing rows', sql: missingRows },
-  { version: 7, name: 'compose status', sql: composeStatus },
+  { version: 7, name: 'spool storage', sql: spoolStorage },
+  { version: 8, name: 'compose status', sql: composeStatus },
 ];

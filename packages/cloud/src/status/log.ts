@@ -1,0 +1,64 @@
+/**
+ * The cloud's log. A store that takes no writes fails everything that writes, again and again: that is one condition, so of
+ * each message about it one line comes at once and then one a minute, with why and how often, and without a stack.
+ */
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { storeTrouble } from '../db/errors.js';
+
+const REPEAT_MS = 60_000;
+
+/** Kinds of lines remembered: a handful exist. One more, and the oldest may be said again early. */
+const KINDS_MAX = 100;
+
+interface Said {
+  atMs: number;
+  unsaid: number;
+}
+
+export interface LogOptions {
+  readonly level: string;
+  readonly monotonicNow: () => number;
+  readonly destination?: DestinationStream;
+}
+
+export function createLog({ level, monotonicNow, destination }: LogOptions): Logger {
+  const said = new Map<string, Said>();
+
+  /** How many were left out since the last that was said; null: this one is left out as well. */
+  function unsaidBefore(kind: string): number | null {
+    const nowMs = monotonicNow();
+    const last = said.get(kind);
+    if (last && nowMs - last.atMs < REPEAT_MS) {
+      last.unsaid += 1;
+      return null;
+    }
+    said.delete(kind);
+    said.set(kind, { atMs: nowMs, unsaid: 0 });
+    const [oldest] = said.keys();
+    if (said.size > KINDS_MAX && oldest !== undefined) said.delete(oldest);
+    return last?.unsaid ?? 0;
+  }
+
+  const hooks: pino.LoggerOptions['hooks'] = {
+    logMethod(args, method) {
+      const [fields, message]: unknown[] = args;
+      const error = hasError(fields) ? fields.err : undefined;
+      const trouble = storeTrouble(error);
+      if (trouble === null || !hasError(fields)) {
+        method.apply(this, args);
+        return;
+      }
+      const unsaid = unsaidBefore(`${trouble.code} ${message}`);
+      if (unsaid === null) return;
+      const { err: _, ...others } = fields;
+      const told = { ...others, why: trouble.why, code: trouble.code, ...(unsaid > 0 && { unsaid_before: unsaid }) };
+      method.apply(this, [told, String(message)]);
+    },
+  };
+  // Synchronous: else lines that are still being written when the process exits are lost, or land after later ones.
+  return pino({ level, hooks }, destination ?? pino.destination({ sync: true }));
+}
+
+function hasError(fields: unknown): fields is { err: unknown } {
+  return typeof fields === 'object' && fields !== null && 'err' in fields;
+}
