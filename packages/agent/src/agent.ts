@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { CloudClient } from './cloud-client.js';
 import { CommandRunner } from './commands/runner.js';
 import { openCompose } from './compose/open.js';
+import { ComposeQuestions } from './compose/questions.js';
 import { type Config, readToken } from './config.js';
 import { DesiredState } from './desired/desired-state.js';
 import { openDataDir } from './disk/data-dir.js';
@@ -90,7 +91,8 @@ export async function startAgent(
     reporter.streamsSet();
   };
   const desired = new DesiredState({ dataDir, apply, log });
-  const inspector = new Inspector({ graph, policy, guard: quarantine, log });
+  const questions = new ComposeQuestions(compose, config);
+  const inspector = new Inspector({ graph, policy, guard: quarantine, compose: questions, log });
   const client = new CloudClient({
     ...{ graph, inbox, spool, uploader, commands, desired, inspector, reporter, linkReporter, compose },
     ...{ wallNow, log },

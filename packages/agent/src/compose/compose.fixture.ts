@@ -8,6 +8,7 @@ import { silent, tempDataDir } from '../spool/fixture.js';
 import type { Compose, ComposeOptions } from './compose.js';
 import { dockerEnv } from './docker-env.js';
 import { openCompose } from './open.js';
+import { ComposeQuestions } from './questions.js';
 
 /** Busybox, loaded into the engine by the tests' set-up. */
 export const BOX = 'drover-test/box:1';
@@ -39,6 +40,7 @@ export class TestCompose {
   readonly dataDir: string;
   readonly #healthTimeoutS: number;
   #compose: Compose;
+  #questions: ComposeQuestions | null = null;
   #wanted: Pick<Desired, 'compose' | 'compose_removal'> = { compose: null };
   #wake: () => void = () => {};
   #last: ComposeStatus | null = null;
@@ -60,6 +62,11 @@ export class TestCompose {
     return this.#compose.status();
   }
 
+  get questions(): ComposeQuestions {
+    if (this.#questions === null) throw new Error('the deployer is not open');
+    return this.#questions;
+  }
+
   #open(): Compose {
     const compose = { project: this.project, healthTimeoutS: this.#healthTimeoutS, lockFile: null, env };
     const means: Pick<ComposeOptions, 'newId' | 'monotonicNow' | 'wallNow' | 'log'> = {
@@ -70,7 +77,9 @@ export class TestCompose {
       configFile: '/etc/drover/agent.yaml',
       composeRules: DEFAULT_COMPOSE_RULES,
     };
-    const opened = openCompose({ dataDir: this.dataDir, compose, ...agent }, means);
+    const config = { dataDir: this.dataDir, compose, ...agent };
+    const opened = openCompose(config, means);
+    this.#questions = new ComposeQuestions(opened, config);
     opened.opened({ send: (status) => this.#received(status) }, { link_version: 5 });
     return opened;
   }

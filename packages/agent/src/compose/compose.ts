@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ComposeStatus } from '@drover/shared/link/compose-status';
+import type { ComposeStatus, ComposeVersion } from '@drover/shared/link/compose-status';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Welcome } from '@drover/shared/link/welcome';
 import type { Logger } from 'pino';
 import { Applier } from './applier.js';
 import { type CliOptions, ComposeCli } from './cli.js';
 import { ComposeReporter, type ComposeUplink } from './compose-reporter.js';
-import type { Prepare } from './deployable.js';
+import type { Owner, Prepare } from './deployable.js';
 import { Deployer } from './deployer.js';
 import type { DockerEnv } from './docker-env.js';
 import { Engine } from './engine.js';
@@ -44,6 +44,7 @@ export class Compose {
   readonly #progress: Progress;
   readonly #deployer: Deployer;
   readonly #reporter: ComposeReporter;
+  #robot = '';
 
   constructor({ dataDir, project, env, prepare, lockFile, ...options }: ComposeOptions) {
     const { monotonicNow, wallNow, newId, healthWindowMs } = options;
@@ -75,8 +76,19 @@ export class Compose {
     return statusOf(this.#state.state, this.#progress, this.#observer.containers);
   }
 
+  /** By whom the labels of our containers say they are. */
+  get owner(): Owner {
+    return { robot: this.#robot, agent: this.#state.state.agent };
+  }
+
+  get running(): ComposeVersion | null {
+    const { good } = this.#state.state;
+    return good === null ? null : { id: good.id, version: good.version };
+  }
+
   /** What the desired state says; at the agent's start, too. */
   apply(wanted: Pick<Desired, 'compose' | 'compose_removal'>, robot: string): void {
+    this.#robot = robot;
     this.#deployer.apply(wanted, robot);
   }
 

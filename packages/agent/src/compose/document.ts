@@ -100,13 +100,16 @@ function checkEnvironment(environment: unknown, path: string, refuse: Refuse): v
 
 function checkText(kind: 'configs' | 'secrets', name: string, text: Mapping, refuse: Refuse): void {
   const path = `${kind}.${name}`;
-  if (isGiven(text.file)) refuse('files', `${path}.file`, `${NO_FILES}: write the text under content`);
-  if (isGiven(text.environment)) {
-    const message = "nothing is taken from the robot's environment: write the text under content";
-    refuse('environment', `${path}.environment`, message);
+  // Compose knows no content of secrets.
+  const instead = kind === 'configs' ? 'write the text under content' : 'make it a config with content';
+  // An absolute one is a file that was put on the robot before: a mount, which the policy judges.
+  if (isGiven(text.file) && !(typeof text.file === 'string' && /^[/$]/.test(text.file))) {
+    refuse('files', `${path}.file`, `${NO_FILES}: ${instead}, or the absolute path of a file on the robot`);
   }
-  if (isGiven(text.external))
-    refuse('files', `${path}.external`, 'only a swarm has such: write the text under content');
+  if (isGiven(text.environment)) {
+    refuse('environment', `${path}.environment`, `nothing is taken from the robot's environment: ${instead}`);
+  }
+  if (isGiven(text.external)) refuse('files', `${path}.external`, `only a swarm has such: ${instead}`);
 }
 
 /** Names that compose's own environment has a value for, whatever default a document gives. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { checkAnswer, graphAnswer, interfaceAnswer, type RobotCheckName } from '@drover/shared/link/answers';
 import { answer, type Question } from '@drover/shared/link/query';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { UnknownServiceError } from '../compose/logs.js';
 import { NO_RULES, Policy } from '../policy/policy.js';
 import { readPolicy } from '../policy/policy-file.js';
 import { QuarantinedError } from '../ros/graph.js';
@@ -20,6 +21,11 @@ let graph: SimulatedGraph;
 let peer: GraphPeer;
 let policy: Policy;
 let guard: NativeGuard;
+/** Questions about compose are asked in compose/questions.docker.test.ts, of the real engine. */
+const compose = {
+  plan: () => Promise.reject(new Error('no engine')),
+  logs: () => Promise.reject(new UnknownServiceError('no container of a service web is here')),
+};
 
 beforeEach(async () => {
   const made = createSimulatedGraph({ onFault: () => {} });
@@ -32,7 +38,7 @@ beforeEach(async () => {
 });
 
 async function ask(question: Question) {
-  const answered = await new Inspector({ graph, policy, guard, log: silent }).answer({
+  const answered = await new Inspector({ graph, policy, guard, compose, log: silent }).answer({
     kind: 'query',
     id: randomUUID(),
     question,
@@ -185,8 +191,13 @@ describe('questions about the graph', () => {
     expect(error).toMatchObject({ code: 'unknown_type', message: expect.stringContaining('std_msgs/msg/Nothing') });
   });
 
+  it('about a service that is not there are refused by a code of their own', async () => {
+    const { error } = await ask({ about: 'compose_logs', service: 'web', tail: 1 });
+    expect(error).toMatchObject({ code: 'unknown_service', message: expect.stringContaining('web') });
+  });
+
   it('are answered so many at once, and one more is refused', async () => {
-    const inspector = new Inspector({ graph, policy, guard, log: silent });
+    const inspector = new Inspector({ graph, policy, guard, compose, log: silent });
     const one = () => inspector.answer({ kind: 'query', id: randomUUID(), question: { about: 'graph' } });
     const answers = await Promise.all(Array.from({ length: ANSWERS_UNDER_WAY_MAX + 1 }, one));
     expect(answers.filter(({ error }) => error === null)).toHaveLength(ANSWERS_UNDER_WAY_MAX);

@@ -5,26 +5,37 @@ import {
   type GraphAnswer,
   type InterfaceAnswer,
 } from '@drover/shared/link/answers';
+import type { ComposeLogsAnswer, ComposePlanAnswer } from '@drover/shared/link/compose-answers';
 import type { Answer, Query, Question } from '@drover/shared/link/query';
 import type { InterfaceDefinition, MessageSchema } from '@drover/shared/ros/definitions';
 import type { Logger } from 'pino';
+import { UnknownServiceError } from '../compose/logs.js';
+import type { ComposeQuestions } from '../compose/questions.js';
 import { UnknownTypeError } from '../ros/graph.js';
 import { type CheckParts, checkCommand } from './check.js';
+
+type Result = GraphAnswer | InterfaceAnswer | CheckAnswer | ComposePlanAnswer | ComposeLogsAnswer;
 
 /** Questions answered at once; one more is refused. The cloud asks fewer. */
 export const ANSWERS_UNDER_WAY_MAX = 16;
 
 /**
- * Answers the cloud's questions about this robot's ROS graph. Only looks: nothing is made, sent or kept for a question, and
+ * Answers the cloud's questions about this robot's ROS graph and its compose deployments. Only looks: nothing is made, sent or kept for a question, and
  * one that is lost on the way is asked again by whoever wants to know.
  */
 export class Inspector {
   readonly #parts: CheckParts;
+  readonly #compose: Pick<ComposeQuestions, 'plan' | 'logs'>;
   readonly #log: Logger;
   #underWay = 0;
 
-  constructor({ log, ...parts }: CheckParts & { readonly log: Logger }) {
+  constructor({
+    log,
+    compose,
+    ...parts
+  }: CheckParts & { readonly compose: Pick<ComposeQuestions, 'plan' | 'logs'>; readonly log: Logger }) {
     this.#parts = parts;
+    this.#compose = compose;
     this.#log = log.child({ part: 'inspect' });
   }
 
@@ -41,6 +52,7 @@ export class Inspector {
       const message = `the answer is ${length} characters long, at most ${ANSWER_LENGTH_MAX} are sent`;
       return refusal(id, ANSWER_ERROR.tooLarge, message);
     } catch (error) {
+      if (error instanceof UnknownServiceError) return refusal(id, ANSWER_ERROR.unknownService, error.message);
       if (error instanceof UnknownTypeError) return refusal(id, ANSWER_ERROR.unknownType, error.message);
       this.#log.warn({ err: error, about: question.about }, 'a question could not be answered');
       return refusal(
@@ -53,7 +65,7 @@ export class Inspector {
     }
   }
 
-  async #result(question: Question): Promise<GraphAnswer | InterfaceAnswer | CheckAnswer> {
+  async #result(question: Question): Promise<Result> {
     switch (question.about) {
       case 'graph':
         return await this.#parts.graph.survey();
@@ -62,8 +74,9 @@ export class Inspector {
       case 'check':
         return { checks: await checkCommand(this.#parts, question) };
       case 'compose_plan':
+        return await this.#compose.plan(question.content);
       case 'compose_logs':
-        throw new Error('this agent has no compose');
+        return await this.#compose.logs(question);
     }
   }
 }

@@ -118,6 +118,19 @@ describe('a volume that is a directory of the robot', () => {
   });
 });
 
+describe('a file of a config or a secret', () => {
+  const text = (file: string) => service({}, { secrets: { s: { name: 'drover_s', file } } });
+
+  it('is a mount that is only read', () => {
+    expect(refusals(text('/srv/drover/token'))).toMatchObject([{ rule: AGENT, path: 'secrets.s.file' }]);
+    expect(rule(text('/etc/shadow'))).toBe(MOUNTS);
+    expect(rule(text('/data/etc/shadow'))).toBe(MOUNTS);
+    expect(rule(text('keys/x'))).toBe(MOUNTS);
+    expect(rule(text('/data/keys/x'))).toBeNull();
+    expect(rule(text('/data/running/x'))).toBe('policy.compose.nested_mounts');
+  });
+});
+
 describe('rules for mounts', () => {
   it('allow only what is on the list, with all below it, where there is one', () => {
     const policy = { mounts: { allow: ['/data/maps', '/media/usb*'] } };

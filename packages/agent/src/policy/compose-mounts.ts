@@ -22,8 +22,11 @@ interface HostMount {
  * Judges every path of the robot that a document mounts, in whatever way it says so: by the path as it is written and by the one
  * that its symbolic links lead to now.
  */
-export function checkMounts(judge: Judge, services: Mapping, volumes: Mapping): void {
-  const mounts = [...bindMounts(judge, services, volumes), ...boundVolumes(judge, volumes)];
+export function checkMounts(judge: Judge, document: Mapping): void {
+  const services = judge.mapping(document.services, 'services');
+  const volumes = judge.mapping(document.volumes, 'volumes');
+  const files = (['configs', 'secrets'] as const).flatMap((kind) => mountedFiles(judge, document[kind], kind));
+  const mounts = [...bindMounts(judge, services, volumes), ...boundVolumes(judge, volumes), ...files];
   for (const mount of mounts) judge.apply(mount.at, verdictOn(judge, mount));
   if (!judge.rules.nestedMounts) checkNested(judge, mounts);
 }
@@ -80,8 +83,17 @@ function boundVolumes(judge: Judge, volumes: Mapping): HostMount[] {
   });
 }
 
+/** Compose mounts the file of a config or a secret, so that it can be read. */
+function mountedFiles(judge: Judge, texts: unknown, kind: 'configs' | 'secrets'): HostMount[] {
+  return Object.entries(judge.mapping(texts, kind)).flatMap(([name, text]) => {
+    const at = `${kind}.${name}.file`;
+    const source = judge.text(judge.mapping(text, `${kind}.${name}`).file, at);
+    return source === '' ? [] : [{ at, source, isReadOnly: true }];
+  });
+}
+
 function verdictOn(judge: Judge, { source, isReadOnly }: HostMount): Verdict {
-  if (!source.startsWith('/')) {
+  if (!source.startsWith('/') || source.includes(':')) {
     return { rule: RULE, message: `${JSON.stringify(source)} is no absolute path of the robot` };
   }
   const forms = formsOf(judge, source);

@@ -74,17 +74,14 @@ export function checkNetwork(judge: Judge, network: Mapping, path: string): void
   judge.refuse('policy.compose.network_drivers', `${path}.driver`, `the driver ${driver} is a program of the robot's`);
 }
 
-/** Judges a config or a secret: its text must be in the document. */
+/** Judges a config or a secret. A file is mounted: compose-mounts.ts judges that. */
 export function checkText(judge: Judge, text: Mapping, path: string): void {
   judge.knownKeys(text, path, KNOWN_KEYS.text);
   checkLabels(judge, text.labels, `${path}.labels`);
-  for (const key of ['file', 'environment', 'external', 'driver', 'template_driver'] as const) {
+  for (const key of ['environment', 'external', 'driver', 'template_driver'] as const) {
     if (!isSet(text[key])) continue;
-    judge.refuse(
-      key === 'external' ? 'external' : 'agent_files',
-      `${path}.${key}`,
-      'takes its text from the robot: use content',
-    );
+    const rule = key === 'environment' ? 'environment' : 'unknown_key';
+    judge.refuse(rule, `${path}.${key}`, "nothing of the robot's own is passed on");
   }
 }
 

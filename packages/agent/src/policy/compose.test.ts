@@ -312,8 +312,8 @@ describe('what a document can have no part in', () => {
       'reserved_labels at services.web.labels.com.docker.compose.project',
     ],
     [service({ labels: { 'Drover.robot': 'x' } }), 'reserved_labels at services.web.labels.Drover.robot'],
-    [service({}, { secrets: { s: { environment: 'PATH' } } }), 'agent_files at secrets.s.environment'],
-    [service({}, { configs: { c: { file: '/etc/shadow' } } }), 'agent_files at configs.c.file'],
+    [service({}, { secrets: { s: { environment: 'PATH' } } }), 'environment at secrets.s.environment'],
+    [service({}, { secrets: { s: { name: 's', external: true } } }), 'unknown_key at secrets.s.external'],
   ])('%j is refused', (document, refusal) => {
     expect(rules(document)).toContain(refusal);
   });

@@ -37,6 +37,6 @@ export function checkPolicy(
       checkText(judge, judge.mapping(text, `${kind}.${name}`), `${kind}.${name}`);
     }
   }
-  checkMounts(judge, services, judge.mapping(normalised.volumes, 'volumes'));
+  checkMounts(judge, normalised);
   return judge.refusals;
 }
