@@ -1,12 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { ComposeStatus } from '@drover/shared/link/compose-status';
 import type { Desired } from '@drover/shared/link/desired';
 import { onTestFinished } from 'vitest';
 import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
 import { silent, tempDataDir } from '../spool/fixture.js';
 import type { Compose, ComposeOptions } from './compose.js';
-import { dockerEnv } from './docker-env.js';
+import { type DockerEnv, dockerEnv } from './docker-env.js';
 import { openCompose } from './open.js';
 import { ComposeQuestions } from './questions.js';
 
@@ -39,6 +40,7 @@ export class TestCompose {
   readonly project: string;
   readonly dataDir: string;
   readonly #healthTimeoutS: number;
+  readonly #env: DockerEnv;
   #compose: Compose;
   #questions: ComposeQuestions | null = null;
   #wanted: Pick<Desired, 'compose' | 'compose_removal'> = { compose: null };
@@ -47,9 +49,10 @@ export class TestCompose {
   /** Every state and phase that was told, in order, each once in a row. */
   readonly told: string[] = [];
 
-  constructor(options: { healthTimeoutS?: number; project?: string; dataDir?: string } = {}) {
-    this.project = options.project ?? `core-${randomUUID().slice(0, 8)}`;
-    this.dataDir = options.dataDir ?? tempDataDir();
+  constructor(options: { healthTimeoutS?: number; host?: string } = {}) {
+    this.project = `core-${randomUUID().slice(0, 8)}`;
+    this.dataDir = tempDataDir();
+    this.#env = options.host === undefined ? env : { ...env, DOCKER_HOST: options.host };
     this.#healthTimeoutS = options.healthTimeoutS ?? 20;
     this.#compose = this.#open();
     onTestFinished(async () => {
@@ -68,7 +71,7 @@ export class TestCompose {
   }
 
   #open(): Compose {
-    const compose = { project: this.project, healthTimeoutS: this.#healthTimeoutS, lockFile: null, env };
+    const compose = { project: this.project, healthTimeoutS: this.#healthTimeoutS, lockFile: null, env: this.#env };
     const means: Pick<ComposeOptions, 'newId' | 'monotonicNow' | 'wallNow' | 'log'> = {
       ...{ newId: randomUUID, monotonicNow: () => performance.now(), wallNow: Date.now, log: silent },
     };
@@ -126,9 +129,24 @@ export class TestCompose {
     return await this.until((status) => status.assignment === assignment && isEnd(status) && status.phase === 'idle');
   }
 
+  get lockFile(): string {
+    return join(this.dataDir, 'compose', 'update.lock');
+  }
+
+  /** The agent ends in order. */
+  async stop(): Promise<void> {
+    await this.#compose.stop();
+  }
+
   /** The agent ends in order and starts again. */
   async restart(): Promise<void> {
-    await this.#compose.stop();
+    await this.stop();
+    this.goOn(this.#wanted);
+  }
+
+  /** The agent starts, with that desired. */
+  goOn(wanted: Pick<Desired, 'compose' | 'compose_removal'>): void {
+    this.#wanted = wanted;
     this.#last = null;
     this.#compose = this.#open();
     this.#compose.apply(this.#wanted, 'robot-1');

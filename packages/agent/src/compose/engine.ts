@@ -85,6 +85,11 @@ export class Engine {
     });
   }
 
+  /** Gives a container another name. */
+  async rename(id: string, name: string): Promise<void> {
+    await this.ask((docker) => docker.getContainer(id).rename({ name }));
+  }
+
   /** The last lines that a container wrote, both outputs; empty where they can't be had. */
   async lastLines(id: string): Promise<string> {
     try {

@@ -54,6 +54,7 @@ export class Executor {
     lock: (_, run) => this.#lock(run),
     tag: ({ id, image }) => this.#parts.engine.tag(id, image),
     remove: ({ id }) => this.#parts.engine.remove(id),
+    rename: ({ id, name }) => this.#parts.engine.rename(id, name),
     up: ({ services }, run) => this.#up(services, run),
     watch: (_, run) => this.#watch(run),
     down: ({ volumes }, run) => this.#down(volumes, run),

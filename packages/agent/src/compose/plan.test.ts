@@ -52,12 +52,18 @@ describe('a plan to bring a version up', () => {
     expect(kinds(plan(current(), up({ locked: false })))).toEqual(['up', 'watch']);
   });
 
-  it('removes the half-made successor that a killed compose has left beside its container, and no other', () => {
+  it('removes the half-made successor that a killed compose has left beside its container', () => {
     const old = container({ id: 'old', name: 'p-web-1' });
-    const fresh = container({ id: 'new', name: 'old_p-web-1', replaces: 'p-web-1', state: 'created' });
-    expect(plan(current([old, fresh]), up())).toContainEqual({ do: 'remove', id: 'new', name: 'old_p-web-1' });
-    const renamed = container({ id: 'new', name: 'p-web-1', replaces: 'p-web-1' });
-    expect(kinds(plan(current([renamed]), up()))).not.toContain('remove');
+    const fresh = container({ id: 'new', name: '0123456789ab_p-web-1', replaces: 'p-web-1', state: 'created' });
+    const steps = plan(current([old, fresh]), up());
+    expect(kinds(steps)).toEqual(['lock', 'remove', 'up', 'watch']);
+    expect(steps).toContainEqual({ do: 'remove', id: 'new', name: '0123456789ab_p-web-1' });
+  });
+
+  it('gives a successor its name where a killed compose has removed its container already, and leaves others alone', () => {
+    const fresh = container({ id: 'new', name: '0123456789ab_p-web-1', replaces: 'p-web-1' });
+    expect(plan(current([fresh]), up())).toContainEqual({ do: 'rename', id: 'new', name: 'p-web-1' });
+    expect(kinds(plan(current([container({ replaces: 'p-web-1' })]), up()))).toEqual(['lock', 'up', 'watch']);
   });
 });
 

@@ -11,6 +11,7 @@ export type Step =
   | { readonly do: 'tag'; readonly image: string; readonly id: string }
   /** What a run that was killed has left half-made. */
   | { readonly do: 'remove'; readonly id: string; readonly name: string }
+  | { readonly do: 'rename'; readonly id: string; readonly name: string }
   /** Empty: all. Else those, and what they depend on. */
   | { readonly do: 'up'; readonly services: readonly string[] }
   /** Until all are healthy, or are not. */
@@ -110,22 +111,21 @@ function tags({ images }: Current, services: readonly Service[], pins: Readonly<
   });
 }
 
+/** What compose puts before the name of a container that is to take the place of another. */
+const SUCCESSOR_PREFIX = /^[0-9a-f]{12}_/;
+
 /**
- * Compose makes the container that replaces another under a temporary name, removes the other and then renames it. Killed on the way it
- * leaves two for one place; it would keep either.
+ * Compose makes the container that replaces another under a name of its own, removes the other and then gives it that one's name. Killed on
+ * the way it leaves two for one place, of which it would keep either, or one whose name it would never mend.
  */
 function halfMade(containers: readonly Container[]): Step[] {
-  return containers.flatMap((container) => {
-    const twin = containers.find(
-      (other) => other !== container && other.service === container.service && other.number === container.number,
-    );
-    const isNewer = twin !== undefined && container.replaces !== null && isNamedAfter(container, twin);
-    return isNewer && !container.isOneOff ? [{ do: 'remove', id: container.id, name: container.name } as const] : [];
+  return containers.flatMap(({ id, name, isOneOff, replaces }): Step[] => {
+    if (isOneOff || replaces === null || !SUCCESSOR_PREFIX.test(name)) return [];
+    const finalName = name.replace(SUCCESSOR_PREFIX, '');
+    const hasPredecessor = containers.some((other) => other.name === finalName);
+    // The predecessor has all that is in its volumes, and where it is gone, the successor has.
+    return [hasPredecessor ? { do: 'remove', id, name } : { do: 'rename', id, name: finalName }];
   });
-}
-
-function isNamedAfter(container: Container, twin: Container): boolean {
-  return container.replaces === twin.id || container.replaces === twin.name || container.name.endsWith(`_${twin.name}`);
 }
 
 /** Whether the service is as it was left: as many containers as it should have, none that has stopped and should not. */

@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { tempDataDir } from '../spool/fixture.js';
+
+/** A way to the machine's Docker Engine that can be closed and opened: to whoever goes it, the engine ends and comes back. */
+export class EngineWay {
+  readonly #socket = join(tempDataDir(), 'docker.sock');
+  readonly #open = new Set<Socket>();
+  #server: Server | null = null;
+
+  constructor() {
+    onTestFinished(() => this.close());
+  }
+
+  get host(): string {
+    return `unix://${this.#socket}`;
+  }
+
+  async open(): Promise<void> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.#connected(socket));
+    this.#server = server;
+    server.listen(this.#socket);
+    await once(server, 'listening');
+  }
+
+  close(): void {
+    this.#server?.close();
+    this.#server = null;
+    for (const socket of this.#open) socket.destroy();
+  }
+
+  #connected(socket: Socket): void {
+    const host = process.env.DOCKER_HOST || 'unix:///var/run/docker.sock';
+    const engine = connect({ path: host.replace('unix://', ''), allowHalfOpen: true });
+    for (const end of [socket, engine]) {
+      this.#open.add(end);
+      end.on('error', () => {});
+      end.on('close', () => this.#open.delete(end));
+    }
+    socket.pipe(engine).pipe(socket);
+    socket.on('close', () => engine.destroy());
+    engine.on('close', () => socket.destroy());
+  }
+}

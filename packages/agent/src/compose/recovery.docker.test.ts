@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { ComposePhase } from '@drover/shared/link/compose-status';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BOX, docker, hasEngine, NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
+import { EngineWay } from './engine-way.fixture.js';
+
+describe.skipIf(!hasEngine)('without a Docker Engine', () => {
+  it('a deployment waits, says so, and goes on when there is one', async () => {
+    const way = new EngineWay();
+    const robot = new TestCompose({ host: way.host });
+    robot.assign({ web: runs() });
+    const waiting = await robot.until(({ state }) => state === 'error');
+    expect(waiting).toMatchObject({ error_code: 'docker_unavailable', phase: 'idle', running: null });
+    expect(waiting.error_message).toContain('systemctl');
+    await way.open();
+    await robot.until(({ state }) => state === 'up');
+  });
+
+  it('what was assigned and never begun is down at once when it is taken away', async () => {
+    const robot = new TestCompose({ host: 'unix:///nowhere/docker.sock' });
+    robot.assign({ web: runs() });
+    await robot.until(({ state }) => state === 'error');
+    expect(await robot.settled(robot.remove())).toMatchObject({ state: 'down', error_code: null });
+  });
+
+  it('that goes away while a version must become healthy, nothing is held against the version', async () => {
+    const way = new EngineWay();
+    await way.open();
+    const robot = new TestCompose({ host: way.host });
+    robot.assign({ web: runs() });
+    await robot.until(({ phase }) => phase === 'watching');
+    way.close();
+    await robot.until(({ error_code }) => error_code === 'docker_unavailable');
+    await way.open();
+    const up = await robot.until(({ state }) => state === 'up');
+    expect(up).toMatchObject({ failed: null, services: [{ service: 'web', state: 'running' }] });
+  });
+
+  it('what is up is said to be unknown, and is up again when the engine is there, with what it has lost meanwhile', async () => {
+    const way = new EngineWay();
+    await way.open();
+    const robot = new TestCompose({ host: way.host });
+    await robot.settled(robot.assign({ web: runs() }));
+    way.close();
+    await robot.until(({ error_code }) => error_code === 'docker_unavailable');
+    docker('rm', '-f', robot.id('web'));
+    await way.open();
+    const up = await robot.until(({ state }) => state === 'up');
+    expect(up.services).toMatchObject([{ service: 'web', state: 'running' }]);
+  });
+});
+
+describe.skipIf(!hasEngine)('an agent that is killed', () => {
+  it.each(['starting', 'watching'] as const)('while %s leaves what the next one brings to its end', async (phase) => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs(), goes: runs() }));
+    await robot.stop();
+    const compose = {
+      ...{ id: 'app', version: 2, name: 'app', assignment: randomUUID() },
+      content: { services: { web: runs({ environment: { NEW: '1' } }), comes: runs({ scale: 2 }) } },
+    };
+    await killedAt(phase, robot, compose);
+    robot.goOn({ compose });
+    const up = await robot.settled(compose.assignment);
+    expect(up).toMatchObject({ state: 'up', running: { version: 2 } });
+    expect(robot.containers()).toEqual(['comes-1', 'comes-2', 'web-1'].map((name) => `${robot.project}-${name}`));
+    expect(robot.inspect('web', '{{.Config.Env}}')).toContain('NEW=1');
+  });
+
+  it('while it brings the last good version back leaves that to the next one, and the version failed', async () => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs({ environment: { GOOD: '1' } }) }));
+    await robot.stop();
+    const bad = { services: { web: runs({ command: ['false'] }), more: runs() } };
+    const compose = { id: 'app', version: 2, name: 'app', content: bad, assignment: randomUUID() };
+    await killedAt('rolling_back', robot, compose);
+    robot.goOn({ compose });
+    const failed = await robot.settled(compose.assignment);
+    expect(failed).toMatchObject({ state: 'error', error_code: 'start_failed', running: { version: 1 } });
+    expect(failed.failed).toMatchObject({ version: 2 });
+    expect(robot.containers()).toEqual([`${robot.project}-web-1`]);
+    expect(robot.inspect('web', '{{.Config.Env}}')).toContain('GOOD=1');
+  });
+});
+
+describe.skipIf(!hasEngine)('the last good version', () => {
+  it('comes back with the image it ran with, though its name has come to mean another', async () => {
+    const robot = new TestCompose();
+    const image = `${robot.project}/app:latest`;
+    docker('tag', BOX, image);
+    onTestFinished(() => void docker('rmi', '-f', image));
+    await robot.settled(robot.assign({ web: runs({ image }) }));
+    const good = robot.inspect('web', '{{.Image}}');
+    // As a pull of a newer one does.
+    const maker = docker('create', BOX, 'true');
+    docker('commit', '--change', 'LABEL newer=1', maker, image);
+    docker('rm', maker);
+    const failed = await robot.settled(robot.assign({ web: runs({ image, command: ['false'] }) }, { version: 2 }));
+    expect(failed).toMatchObject({ error_code: 'start_failed', running: { version: 1 } });
+    expect(robot.inspect('web', '{{.Image}}')).toBe(good);
+    expect(docker('image', 'inspect', '-f', '{{.Id}}', image)).toBe(good);
+  });
+});
+
+describe.skipIf(!hasEngine)("the update lock in a program's hand", () => {
+  it('holds a change of containers off until it is let go, but not the look at what is asked', async () => {
+    const robot = new TestCompose();
+    const mission = await holdLock(robot);
+    const refused = await robot.settled(robot.assign({ web: runs({ image: NO_SUCH_IMAGE }) }));
+    expect(refused).toMatchObject({ error_code: 'image_pull_failed' });
+    robot.assign({ web: runs() }, { version: 2 });
+    const held = await robot.until(({ phase }) => phase === 'held');
+    expect(held).toMatchObject({ state: 'pending_up', services: [] });
+    expect(held.held_by).toContain('flock');
+    mission.kill('SIGKILL');
+    const up = await robot.until(({ state }) => state === 'up');
+    expect(up.held_by).toBeNull();
+  });
+
+  it('does not hold off an assignment that overrides it', async () => {
+    const robot = new TestCompose();
+    const mission = await holdLock(robot);
+    robot.assign({ web: runs() });
+    await robot.until(({ phase }) => phase === 'held');
+    await robot.settled(robot.assign({ web: runs() }, { override: true }));
+    expect(robot.status).toMatchObject({ state: 'up' });
+    expect(mission.exitCode).toBeNull();
+  });
+});
+
+async function holdLock(robot: TestCompose): Promise<ChildProcess> {
+  const program = spawn('flock', [robot.lockFile, 'cat'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void program.stdin.end());
+  program.stdin.write('\n');
+  await once(program.stdout, 'data');
+  return program;
+}
+
+/** Runs a deployer as a program of its own on the robot's files, and kills it (not what it has started) in that phase. */
+async function killedAt(phase: ComposePhase, robot: TestCompose, compose: object): Promise<void> {
+  const script = fileURLToPath(new URL('../../dist/compose/deploying.fixture.js', import.meta.url));
+  const args = [script, robot.dataDir, robot.project, '20', JSON.stringify({ compose })];
+  const program = spawn('node', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface(program.stdout)) {
+    if (JSON.parse(line).phase === phase) program.kill('SIGKILL');
+  }
+  if (program.signalCode === null && program.exitCode === null) await once(program, 'exit');
+  expect(program.signalCode).toBe('SIGKILL');
+}
