@@ -108,10 +108,16 @@ function toContainer(inspected: Inspected): Container {
 
 /** Why tests with Docker can't run here; null where they can. */
 function whyNoDocker(): string | null {
-  if (process.env.DROVER_TEST_DOCKER === 'off') return 'DROVER_TEST_DOCKER=off';
+  const tools = whyNoTools();
+  if (tools !== null) return tools;
   const engine = spawnSync('docker', ['version', '--format', '{{.Server.Version}}'], { encoding: 'utf8' });
-  if (engine.error) return 'install Docker: docker is not there';
-  if (engine.status !== 0) return `no Docker Engine answers: ${engine.stderr.trim().split('\n').at(-1)}`;
+  return engine.status === 0 ? null : `no Docker Engine answers: ${engine.stderr.trim().split('\n').at(-1)}`;
+}
+
+/** Why not even an engine of their own would do. */
+function whyNoTools(): string | null {
+  if (process.env.DROVER_TEST_DOCKER === 'off') return 'DROVER_TEST_DOCKER=off';
+  if (spawnSync('docker', ['--version']).error) return 'install Docker: docker is not there';
   if (spawnSync('docker', ['compose', 'version']).status !== 0) return 'install the compose plugin of Docker';
   return whyNoBusybox();
 }
@@ -129,7 +135,7 @@ export function describeDocker(name: string, tests: () => void): void {
 
 /** For tests that start and kill an engine of their own (OwnEngine). */
 export function describeOwnEngine(name: string, tests: () => void): void {
-  describeWhere(whyNoDocker() ?? whyNoOwnEngine(), name, tests);
+  describeWhere(whyNoTools() ?? whyNoOwnEngine(), name, tests);
 }
 
 /** For tests on a Docker Engine with a registry beside it (TestRegistry). */
