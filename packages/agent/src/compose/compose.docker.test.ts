@@ -139,6 +139,15 @@ describe.skipIf(!hasEngine)('a compose file', () => {
     expect(robot.volumes()).toEqual([]);
   });
 
+  it('gives up volumes that were kept when they are asked for later', async () => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs({ volumes: ['data:/data'] }) }, { top: { volumes: { data: {} } } }));
+    await robot.settled(robot.remove(false));
+    await robot.restart();
+    await robot.settled(robot.remove(true));
+    expect(robot.volumes()).toEqual([]);
+  });
+
   it('keeps its hands off a project of the same name that is not its own', async () => {
     const robot = new TestCompose();
     const label = `com.docker.compose.project=${robot.project}`;

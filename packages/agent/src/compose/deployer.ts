@@ -203,7 +203,13 @@ export class Deployer {
       this.#log.warn({ code: problem.code }, `a compose file can not be taken down: ${problem.message}`);
       return state.set({ task: { ...task, stage: 'done', problem } });
     }
-    const nothing = { good: null, good_problem: null, is_touched: false, is_mixed: false };
+    // Volumes that stay can still be asked for.
+    const nothing = {
+      good: null,
+      good_problem: null,
+      is_touched: state.state.is_touched && !task.volumes,
+      is_mixed: false,
+    };
     state.set({ task: { ...task, stage: 'done', problem: null }, ...nothing });
     progress.setImages([]);
     this.#log.info('the compose file is down');
