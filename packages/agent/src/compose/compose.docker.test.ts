@@ -47,9 +47,10 @@ describe.skipIf(!hasEngine)('a compose file', () => {
   it('that never becomes healthy gives way to the last good one when its time is over', async () => {
     const robot = new TestCompose({ healthTimeoutS: 3 });
     await robot.settled(robot.assign({ web: runs() }));
-    const healthcheck = { test: ['CMD', 'false'], interval: '1s', retries: 1 };
+    const healthcheck = { test: ['CMD', 'sh', '-c', 'echo no scan; exit 1'], interval: '1s', retries: 1 };
     const failed = await robot.settled(robot.assign({ web: runs({ healthcheck }) }, { version: 2 }));
     expect(failed).toMatchObject({ state: 'error', error_code: 'unhealthy', running: { version: 1 } });
+    expect(failed.engine_words).toContain('no scan');
     expect(failed.failed).toMatchObject({ version: 2, error_code: 'unhealthy' });
     expect(failed.services).toMatchObject([{ service: 'web', state: 'running', health: null }]);
   });

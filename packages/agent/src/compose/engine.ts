@@ -90,6 +90,16 @@ export class Engine {
     await this.ask((docker) => docker.getContainer(id).rename({ name }));
   }
 
+  /** What the last healthcheck of a container said; empty where there is none, or it can't be had. */
+  async lastHealthcheck(id: string): Promise<string> {
+    try {
+      const { State } = await this.ask((docker) => answered(docker.getContainer(id).inspect()));
+      return State.Health?.Log?.at(-1)?.Output ?? '';
+    } catch {
+      return '';
+    }
+  }
+
   /** The last lines that a container wrote, both outputs; empty where they can't be had. */
   async lastLines(id: string): Promise<string> {
     try {

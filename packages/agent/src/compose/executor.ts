@@ -192,9 +192,19 @@ export class Executor {
     words = '',
   ): Promise<DeployError> {
     const said = await Promise.all(
-      atFault.map(async ({ id, name, error }) => {
-        const lines = await this.#parts.engine.lastLines(id);
-        return `${error === '' ? '' : `${name}: ${error}\n`}${lines === '' ? '' : `--- ${name}\n${lines}`}`;
+      atFault.map(async ({ id, name, error, health }) => {
+        const { engine } = this.#parts;
+        const [lines, check] = await Promise.all([
+          engine.lastLines(id),
+          health === null || health === 'healthy' ? '' : engine.lastHealthcheck(id),
+        ]);
+        return [
+          error === '' ? '' : `${name}: ${error}`,
+          check === '' ? '' : `--- healthcheck of ${name}\n${check}`,
+          lines === '' ? '' : `--- ${name}\n${lines}`,
+        ]
+          .filter((part) => part !== '')
+          .join('\n');
       }),
     );
     return new DeployError(code, message, [words, ...said].filter((part) => part !== '').join('\n') || null);
