@@ -24,23 +24,28 @@ describe('how a robot stands with its compose file', () => {
 
   it('is told when a session opens, and again in each', () => {
     const { told, reporter, uplink } = setUp();
-    reporter.opened(uplink, { link_version: 5 });
-    reporter.closed();
-    reporter.opened(uplink, { link_version: 5 });
+    for (let session = 0; session < 2; session += 1) {
+      reporter.opened(uplink, { link_version: 5 });
+      vi.advanceTimersByTime(0);
+      reporter.closed();
+    }
     expect(told).toHaveLength(2);
   });
 
   it('is not told to a cloud that does not know the message, nor where there is nothing to tell', () => {
     const { told, robot, reporter, uplink } = setUp();
     reporter.opened(uplink, { link_version: 4 });
+    vi.advanceTimersByTime(0);
     robot.status = null;
     reporter.opened(uplink, { link_version: 5 });
+    vi.advanceTimersByTime(0);
     expect(told).toEqual([]);
   });
 
   it('is told at once when it changes, then as it stands after a while, and not where it has not changed', () => {
     const { told, robot, reporter, uplink } = setUp();
     reporter.opened(uplink, { link_version: 5 });
+    vi.advanceTimersByTime(0);
     for (const phase of ['starting', 'watching', 'idle'] as const) {
       robot.status = status({ phase });
       reporter.changed();
@@ -51,5 +56,18 @@ describe('how a robot stands with its compose file', () => {
     vi.advanceTimersByTime(10 * COMPOSE_STATUS_MS_MIN);
     reporter.changed();
     expect(told).toHaveLength(2);
+  });
+
+  it('is told with all that changes in one turn: the state that ends a deployment with the phase that ends', async () => {
+    const { told, robot, reporter, uplink } = setUp();
+    reporter.opened(uplink, { link_version: 5 });
+    vi.advanceTimersByTime(10 * COMPOSE_STATUS_MS_MIN);
+    robot.status = status({ state: 'up', phase: 'watching' });
+    reporter.changed();
+    await Promise.resolve();
+    robot.status = status({ state: 'up', phase: 'idle' });
+    reporter.changed();
+    vi.advanceTimersByTime(0);
+    expect(told.map(({ state, phase }) => `${state} ${phase}`)).toEqual(['pending_up pulling', 'up idle']);
   });
 });

@@ -42,11 +42,15 @@ export class ComposeReporter {
   /** Something may have changed. */
   changed(): void {
     if (!this.#uplink || this.#timer) return;
-    if (!this.#tell()) return;
+    // What changes in the same turn, a state and the phase that ends with it say, goes together.
+    this.#tellIn(0);
+  }
+
+  #tellIn(ms: number): void {
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      this.changed();
-    }, COMPOSE_STATUS_MS_MIN).unref();
+      if (this.#tell()) this.#tellIn(COMPOSE_STATUS_MS_MIN);
+    }, ms).unref();
   }
 
   #tell(): boolean {
