@@ -1,14 +1,15 @@
-import { describe, expect, it } from 'vitest';
-import { docker, hasEngine, NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
+import { expect, it } from 'vitest';
+import { BOX, describeDocker, docker } from './box.fixture.js';
+import { NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
 
-describe.skipIf(!hasEngine)('a compose file', () => {
+describeDocker('a compose file', () => {
   it('is up when its services run, and down when it is taken away', async () => {
     const robot = new TestCompose();
     const up = await robot.settled(robot.assign({ web: runs() }));
     expect(up).toMatchObject({ state: 'up', running: { id: 'app', version: 1 }, failed: null, error_code: null });
     expect(up.services).toMatchObject([{ service: 'web', state: 'running', health: null, restarts: 0 }]);
     expect(up.services[0]?.since_robot_ms).toBeGreaterThan(0);
-    expect(up.images).toEqual([{ image: 'drover-test/box:1', state: 'present', percent: 100, message: null }]);
+    expect(up.images).toEqual([{ image: BOX, state: 'present', percent: 100, message: null }]);
     const down = await robot.settled(robot.remove());
     expect(down).toMatchObject({ state: 'down', running: null, services: [] });
     expect(robot.containers()).toEqual([]);
@@ -152,7 +153,7 @@ describe.skipIf(!hasEngine)('a compose file', () => {
   it('keeps its hands off a project of the same name that is not its own', async () => {
     const robot = new TestCompose();
     const label = `com.docker.compose.project=${robot.project}`;
-    const foreign = docker('run', '-d', '--label', label, 'drover-test/box:1', 'sleep', '1000000');
+    const foreign = docker('run', '-d', '--label', label, BOX, 'sleep', '1000000');
     try {
       const failed = await robot.settled(robot.assign({ web: runs() }));
       expect(failed).toMatchObject({ state: 'error', error_code: 'start_failed' });

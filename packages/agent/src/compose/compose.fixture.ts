@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { ComposeStatus } from '@drover/shared/link/compose-status';
@@ -6,29 +5,16 @@ import type { Desired } from '@drover/shared/link/desired';
 import { onTestFinished } from 'vitest';
 import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
 import { silent, tempDataDir } from '../spool/fixture.js';
+import { BOX, docker } from './box.fixture.js';
 import type { Compose, ComposeOptions } from './compose.js';
 import { type DockerEnv, dockerEnv } from './docker-env.js';
 import { openCompose } from './open.js';
 import { ComposeQuestions } from './questions.js';
 
-/** Busybox, loaded into the engine by the tests' set-up. */
-export const BOX = 'drover-test/box:1';
-
 /** Nobody listens there. */
 export const NO_SUCH_IMAGE = '127.0.0.1:9/drover-test/none:1';
 
 export const env = dockerEnv(process.env);
-
-export function docker(...args: string[]): string {
-  return execFileSync('docker', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
-}
-
-/** Tests on the engine fail without one in CI; elsewhere they are skipped. */
-export const hasEngine = process.env.CI === 'true' || canRun('docker', 'image', 'inspect', BOX);
-
-function canRun(program: string, ...args: string[]): boolean {
-  return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
-}
 
 /** A service that runs until it is stopped, at once. */
 export function runs(more: Record<string, unknown> = {}): Record<string, unknown> {

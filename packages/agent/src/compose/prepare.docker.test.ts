@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SURROUNDINGS } from '../policy/compose.fixture.js';
 import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
 import { tempDataDir } from '../spool/fixture.js';
-import { BOX, env, hasEngine } from './compose.fixture.js';
+import { BOX, describeDocker } from './box.fixture.js';
+import { env } from './compose.fixture.js';
 import { DocumentRefused } from './document.js';
 import { prepareDocument } from './prepare.js';
 
@@ -44,7 +45,7 @@ const web = (keys: Record<string, unknown>, top: Record<string, unknown> = {}) =
   ...top,
 });
 
-describe.skipIf(!hasEngine)('a document that compose makes the normal form of', () => {
+describeDocker('a document that compose makes the normal form of', () => {
   it('comes out as it was meant, and as itself when compose reads it again', async () => {
     const odd = 'a\u2028b\u0085c"\\ \u{1F916} $$HOME $${X}';
     const content = {
@@ -151,7 +152,7 @@ describe.skipIf(!hasEngine)('a document that compose makes the normal form of', 
   });
 });
 
-describe.skipIf(!hasEngine)('what the policy refuses', () => {
+describeDocker('what the policy refuses', () => {
   it.each([
     ['policy.compose.privileged', web({ privileged: '${X:-true}' })],
     ['policy.compose.privileged', { services: { a: { image: BOX, privileged: true }, web: { extends: 'a' } } }],

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { composeLogsAnswer, composePlanAnswer } from '@drover/shared/link/compose-answers';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { BOX, docker, hasEngine, NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { BOX, describeDocker, docker } from './box.fixture.js';
+import { NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
 import { UnknownServiceError } from './logs.js';
 
 async function plan(test: TestCompose, services: Record<string, unknown>, top: object = {}) {
@@ -25,7 +26,7 @@ async function listen(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-describe.skipIf(!hasEngine)('a plan', () => {
+describeDocker('a plan', () => {
   it('tells what would change for each service, and changes nothing', async () => {
     const test = new TestCompose();
     const services = { web: runs(), gone: runs(), kept: runs({ labels: { price: '5$$' } }) };
@@ -126,7 +127,7 @@ describe.skipIf(!hasEngine)('a plan', () => {
   });
 });
 
-describe.skipIf(!hasEngine)('the logs of a service', () => {
+describeDocker('the logs of a service', () => {
   const SCRIPT = 'for i in $$(seq 1 50); do echo "line $$i"; done; echo wrong >&2; sleep 1000000';
 
   it('are the last lines of each of its containers, the two outputs told apart', async () => {

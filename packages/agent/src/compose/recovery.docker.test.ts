@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { ComposePhase } from '@drover/shared/link/compose-status';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { BOX, docker, hasEngine, NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { BOX, describeDocker, docker } from './box.fixture.js';
+import { NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
 import { EngineWay } from './engine-way.fixture.js';
 
-describe.skipIf(!hasEngine)('without a Docker Engine', () => {
+describeDocker('without a Docker Engine', () => {
   it('a deployment waits, says so, and goes on when there is one', async () => {
     const way = new EngineWay();
     const robot = new TestCompose({ host: way.host });
@@ -54,7 +55,7 @@ describe.skipIf(!hasEngine)('without a Docker Engine', () => {
   });
 });
 
-describe.skipIf(!hasEngine)('an agent that is killed', () => {
+describeDocker('an agent that is killed', () => {
   it.each(['starting', 'watching'] as const)('while %s leaves what the next one brings to its end', async (phase) => {
     const robot = new TestCompose();
     await robot.settled(robot.assign({ web: runs(), goes: runs() }));
@@ -87,7 +88,7 @@ describe.skipIf(!hasEngine)('an agent that is killed', () => {
   });
 });
 
-describe.skipIf(!hasEngine)('the last good version', () => {
+describeDocker('the last good version', () => {
   it('comes back with the image it ran with, though its name has come to mean another', async () => {
     const robot = new TestCompose();
     const image = `${robot.project}/app:latest`;
@@ -106,7 +107,7 @@ describe.skipIf(!hasEngine)('the last good version', () => {
   });
 });
 
-describe.skipIf(!hasEngine)("the update lock in a program's hand", () => {
+describeDocker("the update lock in a program's hand", () => {
   it('holds a change of containers off until it is let go, but not the look at what is asked', async () => {
     const robot = new TestCompose();
     const mission = await holdLock(robot);
