@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DockerEnv } from './docker-env.js';
+import { EngineUnavailableError } from './engine-error.js';
 import { endLeftovers } from './leftovers.js';
 
 /** How long a program that was asked to end may take before it is killed. */
@@ -16,9 +17,9 @@ const STDOUT_BYTES_MAX = 16 * 1024 * 1024;
 export type CliEnd =
   | { readonly kind: 'succeeded'; readonly stdout: string; readonly words: string }
   /** `words`: the end of what it said, both outputs. */
-  | { readonly kind: 'failed'; readonly words: string }
-  /** There is no docker program in the PATH, or no compose plugin. */
-  | { readonly kind: 'missing'; readonly words: string };
+  | { readonly kind: 'failed'; readonly words: string };
+
+const MISSING_REMEDY = 'install docker-compose-v2 (Ubuntu), or docker-ce-cli and docker-compose-plugin (Docker)';
 
 export interface CliOptions {
   /** Absolute; where documents are and compose works. This agent's own: runs left over by one that was killed are known by it. */
@@ -64,7 +65,8 @@ export class ComposeCli {
 
   /**
    * @param args from the command on: `['up', '--detach']`.
-   * @throws CliAbortedError, or the system's error where nothing can be started.
+   * @throws CliAbortedError, EngineUnavailableError where there is no docker program in the PATH or no compose plugin, or the system's
+   * error where nothing can be started.
    */
   async run(args: readonly string[], { files = [], signal }: RunOptions = {}): Promise<CliEnd> {
     if (signal?.aborted) throw new CliAbortedError();
@@ -131,14 +133,16 @@ function ended(child: ChildProcess): Promise<CliEnd> {
   return new Promise((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT' && error.code !== 'EACCES') return reject(error);
-      resolve({ kind: 'missing', words: 'there is no docker program in the PATH' });
+      reject(new EngineUnavailableError(`there is no docker program in the PATH: ${MISSING_REMEDY}`));
     });
     // Not `exit`: what was said last is still to be read.
     child.on('close', (code) => {
       if (code === 0 && stdoutBytes <= STDOUT_BYTES_MAX) {
         return resolve({ kind: 'succeeded', stdout: Buffer.concat(stdout).toString(), words: words.trim() });
       }
-      if (hasNoCompose(words)) return resolve({ kind: 'missing', words: 'docker has no compose plugin' });
+      if (hasNoCompose(words)) {
+        return reject(new EngineUnavailableError(`docker has no compose plugin: ${MISSING_REMEDY}`));
+      }
       resolve({ kind: 'failed', words: words.trim() || `docker compose ended with ${code ?? child.signalCode}` });
     });
   });

@@ -4,11 +4,8 @@ import { ZodError } from 'zod';
 import { AGENT_LABEL, ROBOT_LABEL } from './container.js';
 import { DeployError } from './deploy-error.js';
 import { DocumentRefused } from './document.js';
-import { EngineUnavailableError } from './engine-error.js';
-import { ComposeMissingError, composeText, type PreparedDocument } from './prepare.js';
+import { composeText, type PreparedDocument } from './prepare.js';
 import { type Service, servicesOf } from './services.js';
-
-const MISSING_REMEDY = 'install docker-compose-v2 (Ubuntu), or docker-ce-cli and docker-compose-plugin (Docker)';
 
 /** Ids that tell our containers from all others. */
 export interface Owner {
@@ -52,7 +49,6 @@ async function prepared(content: Readonly<Record<string, unknown>>, prepare: Pre
   try {
     return await prepare(content, signal);
   } catch (error) {
-    if (error instanceof ComposeMissingError) throw new EngineUnavailableError(`${error.message}: ${MISSING_REMEDY}`);
     if (error instanceof DocumentRefused) throw new DeployError(error.code, error.message);
     throw error;
   }

@@ -14,7 +14,7 @@ import type { Engine } from './engine.js';
 import { EngineUnavailableError } from './engine-error.js';
 import { ImageMissingError, plan, type Step } from './plan.js';
 import { listeners, portsOf } from './ports.js';
-import { ComposeMissingError, examineDocument, type PrepareOptions } from './prepare.js';
+import { examineDocument, type PrepareOptions } from './prepare.js';
 import { downloadSize } from './registry-size.js';
 import { servicePlans } from './service-plans.js';
 import type { Service } from './services.js';
@@ -189,7 +189,6 @@ function pullsOf(
 /** Compose's own mark of what a service is made of, by service. */
 async function hashesOf(compose: ComposeCli, { files }: Deployable): Promise<Map<string, string>> {
   const end = await compose.run(['config', '--hash', '*'], { files });
-  if (end.kind === 'missing') throw new ComposeMissingError(end.words);
   if (end.kind === 'failed') throw new DeployError('invalid_compose_file', end.words);
   const pairs = end.stdout.trim().split('\n');
   return new Map(pairs.map((line) => line.split(' ', 2) as [string, string]));
@@ -219,10 +218,7 @@ async function freeBytes(directory: string): Promise<number | null> {
 
 function errorOf(error: unknown): ComposePlanAnswer['error'] {
   if (error instanceof DocumentRefused || error instanceof DeployError) return failure(error.code, error.message);
-  if (error instanceof ComposeMissingError || error instanceof EngineUnavailableError) {
-    return failure('docker_unavailable', error.message);
-  }
-  return null;
+  return error instanceof EngineUnavailableError ? failure('docker_unavailable', error.message) : null;
 }
 
 function failure(code: RobotComposeErrorCode, message: string) {

@@ -111,7 +111,6 @@ export class Executor {
     try {
       const signal = AbortSignal.any([run.signal, patience.signal]);
       const end = await cli.run(args, { files: run.files, signal });
-      if (end.kind === 'missing') throw new EngineUnavailableError(end.words);
       if (end.kind === 'failed') throw await this.#startFailed(end.words);
     } catch (error) {
       if (!(error instanceof CliAbortedError) || run.signal.aborted) throw error;
@@ -150,7 +149,6 @@ export class Executor {
     run.onPhase('stopping');
     const { cli, observer } = this.#parts;
     const end = await cli.run(['down', '--remove-orphans', ...(volumes ? ['--volumes'] : [])], { signal: run.signal });
-    if (end.kind === 'missing') throw new EngineUnavailableError(end.words);
     if (end.kind === 'failed') {
       throw new DeployError('stop_failed', `docker compose down: ${lastLine(end.words)}`, end.words);
     }

@@ -5,11 +5,6 @@ import type { ComposeRules } from '../policy/compose-rules.js';
 import { type CliOptions, ComposeCli } from './cli.js';
 import { checkSelfContained, DocumentRefused } from './document.js';
 
-/** There is no docker program, or no compose plugin. */
-export class ComposeMissingError extends Error {
-  override readonly name = 'ComposeMissingError';
-}
-
 export interface PrepareOptions {
   /** Of the agent's ComposeCli; only a scratch file is written into the directory, which exists. */
   readonly cli: CliOptions;
@@ -32,7 +27,7 @@ const SCRATCH_FILE = 'candidate.json';
 /**
  * Looks at a document, has compose make its normal form in an environment without anything in it, and judges that by the
  * robot's policy. What is run must be the prepared text: compose would fill variables of its later environment into the original.
- * @throws DocumentRefused, ComposeMissingError, EngineUnavailableError, CliAbortedError
+ * @throws DocumentRefused, EngineUnavailableError, CliAbortedError
  */
 export async function prepareDocument(
   content: Readonly<Record<string, unknown>>,
@@ -45,7 +40,7 @@ export async function prepareDocument(
 
 /**
  * As prepareDocument, but what the policy refuses is told beside the document, which must not be run then.
- * @throws DocumentRefused (invalid_compose_file), ComposeMissingError, EngineUnavailableError, CliAbortedError
+ * @throws DocumentRefused (invalid_compose_file), EngineUnavailableError, CliAbortedError
  */
 export async function examineDocument(
   content: Readonly<Record<string, unknown>>,
@@ -56,7 +51,6 @@ export async function examineDocument(
   writeFileSync(file, composeText(content), { mode: 0o600 });
   const compose = new ComposeCli({ ...cli, env: environmentForDocuments(cli.env) });
   const end = await compose.run(['config', '--format', 'json'], { files: [file], ...(signal && { signal }) });
-  if (end.kind === 'missing') throw new ComposeMissingError(end.words);
   if (end.kind === 'failed') {
     throw new DocumentRefused('invalid_compose_file', [
       { rule: 'docker compose', path: 'content', message: end.words },
