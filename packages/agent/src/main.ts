@@ -30,7 +30,9 @@ const program = new Command('drover-agent')
   .action((command?: string) => (command === undefined ? run() : program.error(unknownCommand(command))));
 program
   .command('doctor')
-  .description('checks cloud, token, clock, ROS, disk, Docker and compose, and says what to do about each')
+  .description(
+    'checks settings, policy, cloud, token, clock, ROS, disk, Docker and compose, and says what to do about each',
+  )
   .action(async () => {
     const clocks = { now: Date.now, monotonicNow: () => performance.now() };
     const output = { out: console.log, colours: process.stdout.isTTY ?? false };

@@ -214,6 +214,9 @@ export function settingsHelp(): string {
   });
   const ros = '  ROS_DOMAIN_ID, RMW_IMPLEMENTATION, …\n      As for every ROS 2 node.';
   const policy =
-    '  policy (agent.yaml only)\n      Which topics, services and actions the cloud may use; without it all. See docs/guide.md.';
-  return `Settings (an empty variable counts as not set):\n${lines.join('\n')}\n${policy}\n${ros}`;
+    '  policy (agent.yaml only)\n      Which topics, services and actions the cloud may use, without it all (docs/guide.md); and what deployments may have' +
+    '\n      of this robot, without it nothing that gives them the robot itself (docs/deployments.md).';
+  const docker =
+    '  DOCKER_HOST, DOCKER_CONFIG, DOCKER_TLS_VERIFY, …\n      As for the docker program: where deployments go, and with which logins. PATH, HOME and these are all they see.';
+  return `Settings (an empty variable counts as not set):\n${lines.join('\n')}\n${policy}\n${ros}\n${docker}`;
 }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Config, ConfigError, type ConfigProblem, loadConfig, type TokenSource } from '../config.js';
-import type { PolicyRules } from '../policy/policy.js';
+import type { RobotPolicy } from '../policy/policy-file.js';
 import { misspelt, SETTINGS, type Setting, type SettingKey } from '../settings.js';
 import type { Finding } from './check.js';
 
@@ -14,10 +14,15 @@ export interface UsableSettings {
   readonly token: TokenSource | null;
   readonly ros: Config['ros'] | null;
   readonly dataDir: string | null;
-  readonly policy: PolicyRules | null;
+  readonly policy: RobotPolicy | null;
+  /** Of deployments. */
+  readonly project: string | null;
 }
 
-const NOTHING: UsableSettings = { unread: true, address: null, token: null, ros: null, dataDir: null, policy: null };
+const NOTHING: UsableSettings = {
+  unread: true,
+  ...{ address: null, token: null, ros: null, dataDir: null, policy: null, project: null },
+};
 
 /** Stand in for settings that are wrong while the others are read; never used for anything else. */
 const PLACEHOLDERS: Partial<Record<SettingKey, string>> = {
@@ -77,14 +82,15 @@ function isAbout({ field }: ConfigProblem, key: SettingKey): boolean {
 }
 
 function usable(config: Config, wrong: readonly SettingKey[]): UsableSettings {
-  const { httpUrl, linkUrl, token, ros, dataDir, policy } = config;
+  const { httpUrl, linkUrl, token, ros, dataDir, policy: rules, composeRules, compose } = config;
   return {
     unread: false,
     address: wrong.includes('url') ? null : { httpUrl, linkUrl },
     token: wrong.includes('token') ? null : token,
     ros: wrong.includes('ros') ? null : ros,
     dataDir: wrong.includes('dataDir') ? null : dataDir,
-    policy,
+    policy: { rules, compose: composeRules },
+    project: wrong.includes('composeProject') ? null : compose.project,
   };
 }
 

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { dockerEnv } from '../compose/docker-env.js';
 import { errorCode } from './check.js';
 
 const OUTPUT_BYTES_MAX = 64 * 1024;
@@ -13,9 +14,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Runs `docker` with the environment that deployments get. @throws AbortError where the signal ends it. */
 export function runDocker(args: readonly string[], env: Environment, signal: AbortSignal): Promise<ProgramEnd> {
-  const kept = Object.entries(env).filter(([name]) => name === 'PATH' || name === 'HOME' || name.startsWith('DOCKER_'));
   const options = {
-    env: Object.fromEntries(kept),
+    env: dockerEnv(env),
     signal,
     killSignal: 'SIGKILL',
     maxBuffer: OUTPUT_BYTES_MAX,

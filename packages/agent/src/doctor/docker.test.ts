@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { checkCompose, checkDocker } from './docker.js';
+import { checkCompose, checkDocker, judgeAbsence } from './docker.js';
 
 let dir: string;
 let engine: Server | undefined;
@@ -36,8 +36,8 @@ async function startEngine(): Promise<void> {
 }
 
 it('warns without a docker program, with what to install and what for', async () => {
-  for (const check of [checkDocker, checkCompose]) {
-    const [finding] = await check(env(), signal);
+  for (const check of [checkDocker(env(), signal), checkCompose(env(), 'drover', signal)]) {
+    const [finding] = await check;
     expect(finding).toMatchObject({ status: 'warn', message: expect.stringContaining('only needed for compose') });
     expect(finding?.remedy).toContain('docker-compose-v2');
   }
@@ -55,7 +55,36 @@ it('names the versions where all is there, in the environment that deployments g
   expect(await checkDocker(all, signal)).toEqual([
     { status: 'ok', message: `Docker Engine 27.1.1 ${host()} at ${host()}` },
   ]);
-  expect(await checkCompose(all, signal)).toEqual([{ status: 'ok', message: 'docker compose 2.29.1' }]);
+  expect(await checkCompose(all, 'patrol', signal)).toEqual([
+    { status: 'ok', message: 'docker compose 2.29.1; deployments are the project patrol' },
+  ]);
+  expect((await checkCompose(all, null, signal))[0]?.message).toBe('docker compose 2.29.1');
+});
+
+it("looks where the docker program's context leads, as the agent does", async () => {
+  installDocker(`[ "$1" = context ] && echo "${host()}" || echo "27.1.1"`);
+  expect(await checkDocker({ PATH: dir }, signal)).toEqual([
+    { status: 'ok', message: `Docker Engine 27.1.1 at ${host()}` },
+  ]);
+});
+
+it('warns of an Engine that takes orders without TLS', async () => {
+  installDocker('echo 27.1.1');
+  const remote = { PATH: dir, DOCKER_HOST: 'tcp://192.0.2.7:2375' };
+  const [found, open] = await checkDocker(remote, signal);
+  expect(found).toMatchObject({ status: 'ok' });
+  expect(open).toMatchObject({ status: 'warn', message: expect.stringContaining('is root there') });
+  expect(open?.remedy).toContain('DOCKER_TLS_VERIFY=1');
+  expect(await checkDocker({ ...remote, DOCKER_TLS_VERIFY: '1' }, signal)).toMatchObject([{ status: 'ok' }]);
+});
+
+it('names the group whose users may use the socket, and the missing program beside it', () => {
+  const right = judgeAbsence({ kind: 'failed', words: 'permission denied' }, 'EACCES', host());
+  expect(right).toMatchObject({ status: 'warn', message: expect.stringContaining('may not use the Docker Engine') });
+  expect(right.remedy).toMatch(/usermod -aG docker/);
+  expect(right.remedy).not.toContain('no docker program');
+  const both = judgeAbsence({ kind: 'missing' }, 'EACCES', host());
+  expect(both.remedy).toMatch(/usermod -aG docker.*\n.*no docker program/);
 });
 
 it('says that the Engine does not run where its socket is absent, or dead', async () => {
@@ -68,6 +97,6 @@ it('says that the Engine does not run where its socket is absent, or dead', asyn
 
 it('says that only the compose plugin is missing', async () => {
   installDocker(`echo "docker: 'compose' is not a docker command." >&2; exit 1`);
-  const [finding] = await checkCompose(env(), signal);
+  const [finding] = await checkCompose(env(), 'drover', signal);
   expect(finding).toMatchObject({ status: 'warn', message: expect.stringContaining('no compose plugin') });
 });

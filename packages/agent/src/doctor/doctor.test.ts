@@ -83,6 +83,7 @@ describe('the report', () => {
     expect(names.slice(0, -1)).toEqual([
       'config',
       'policy',
+      'policy',
       'cloud',
       'token',
       'clock',
@@ -92,7 +93,7 @@ describe('the report', () => {
       'docker',
       'compose',
     ]);
-    expect(lines.at(-1)).toBe('8 ok, 2 warnings, 0 failed');
+    expect(lines.at(-1)).toBe('9 ok, 2 warnings, 0 failed');
     expect(lines.every((line) => /^(ok {4}|warn {2}|fail {2}| {18}-> |\d)/.test(line))).toBe(true);
     expect(exitCode).toBe(0);
   });
@@ -150,9 +151,13 @@ describe('the configuration', () => {
     const cloud = await startCloud();
     const file = join(dir, 'mine.yaml');
     const env = { DROVER_URL: cloud.url, DROVER_CONFIG: file };
-    writeFileSync(file, 'policy: { topics: { allow: [/cmd_vel], deny: [/a, /b] } }', { mode: 0o600 });
+    const policy =
+      'topics: { allow: [/cmd_vel], deny: [/a, /b] }, compose: { images: { allow: [x/**] }, host_namespaces: [] }';
+    writeFileSync(file, `policy: { ${policy} }`, { mode: 0o600 });
     const right = await examine(env);
     expect(right.line('policy')).toContain('topics 1 allowed, 2 denied; services all allowed; actions all allowed');
+    const deployments = 'what deployments may do: host namespaces none; images 1 allowed; else the defaults';
+    expect(right.lines.join('\n')).toContain(deployments);
     writeFileSync(file, 'policy: { topics: { allow: [cmd_vel] } }');
     const wrong = await examine(env);
     expect(wrong.line('config')).toMatch(/^fail .*policy\.topics\.allow\[0\] in .*must be a fully resolved name/);

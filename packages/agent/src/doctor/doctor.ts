@@ -1,4 +1,6 @@
-import { Policy, type PolicyRules } from '../policy/policy.js';
+import { composeSummary } from '../policy/compose-file.js';
+import { Policy } from '../policy/policy.js';
+import type { RobotPolicy } from '../policy/policy-file.js';
 import { rosIsSourced } from '../ros/rclnodejs/load.js';
 import { type Check, type CheckResult, type Finding, notChecked, runCheck } from './check.js';
 import { checkClock } from './clock.js';
@@ -44,12 +46,15 @@ export async function runDoctor(options: DoctorOptions): Promise<0 | 1> {
   return results.some(({ status }) => status === 'fail') ? 1 : 0;
 }
 
-function policyWords(policy: PolicyRules): string {
-  return `what the cloud may do: ${new Policy(policy).summary()}`;
+function policyFindings({ rules, compose }: RobotPolicy): readonly Finding[] {
+  return [
+    { status: 'ok', message: `what the cloud may do: ${new Policy(rules).summary()}` },
+    { status: 'ok', message: `what deployments may do: ${composeSummary(compose)}` },
+  ];
 }
 
 function checks(settings: UsableSettings, options: DoctorOptions): Check[] {
-  const { unread, address, token, ros, dataDir, policy } = settings;
+  const { unread, address, token, ros, dataDir, policy, project } = settings;
   const { env, now, monotonicNow } = options;
   const health = address && askHealthz(address.httpUrl, now);
   const without = async (setting: string): Promise<readonly Finding[]> =>
@@ -60,7 +65,7 @@ function checks(settings: UsableSettings, options: DoctorOptions): Check[] {
     {
       name: 'policy',
       ...useful,
-      run: async () => (policy === null ? without('the policy') : [{ status: 'ok', message: policyWords(policy) }]),
+      run: async () => (policy === null ? without('the policy') : policyFindings(policy)),
     },
     { name: 'cloud', ...needed, run: async () => (health ? checkCloud(health) : without('the address')) },
     {
@@ -91,6 +96,6 @@ function checks(settings: UsableSettings, options: DoctorOptions): Check[] {
       run: async () => (dataDir === null ? without('the data directory') : checkRunningAgent(dataDir)),
     },
     { name: 'docker', ...useful, run: (signal) => checkDocker(env, signal) },
-    { name: 'compose', ...useful, run: (signal) => checkCompose(env, signal) },
+    { name: 'compose', ...useful, run: (signal) => checkCompose(env, project, signal) },
   ];
 }

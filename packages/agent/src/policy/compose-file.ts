@@ -113,13 +113,13 @@ export function readComposeRules(reader: PolicyReader, value: unknown, path: str
   };
 }
 
-/** In a few words, for who looks after the robot: what is open beyond the defaults, and what is closed. */
+/** In a few words, for who looks after the robot: what of it deployments may share, and where its policy goes beyond the defaults or stays behind. */
 export function composeSummary(rules: ComposeRules): string {
   const { hostNamespaces } = rules;
-  const open = Object.entries(FLAGS).flatMap(([key, name]) => (rules[key as FlagKey] ? [name] : []));
+  const flags = Object.entries(FLAGS).flatMap(([key, name]) => (rules[key as FlagKey] ? [`${name} allowed`] : []));
   const texts = Object.entries(TEXT_LISTS).flatMap(([key, name]) => {
     const { length } = rules[key as TextsKey];
-    return length === 0 ? [] : [`${name} ${length}`];
+    return length === 0 ? [] : [`${name} ${length} allowed`];
   });
   const lists = (['images', 'mounts', 'devices', 'ports'] as const).flatMap((key) => {
     const { allow, deny } = rules[key];
@@ -129,8 +129,8 @@ export function composeSummary(rules: ComposeRules): string {
     ];
     return parts.length === 0 ? [] : [`${key} ${parts.join(', ')}`];
   });
-  const shared = `host ${hostNamespaces.length === 0 ? 'namespaces none' : hostNamespaces.join(' and ')}`;
-  return `compose ${[...open.map((name) => `${name.replace('_', ' ')} allowed`), shared, ...lists, ...texts].join(', ')}`;
+  const shared = `host namespaces ${hostNamespaces.length === 0 ? 'none' : hostNamespaces.join(', ')}`;
+  return [...flags, shared, ...lists, ...texts, 'else the defaults'].join('; ');
 }
 
 const TEXT_LENGTH_MAX = 256;
