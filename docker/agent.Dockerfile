@@ -13,24 +13,37 @@ ARG ROS_BUILD_IMAGE=ros:${ROS_DISTRO}-ros-base
 ARG ROS_IMAGE=ros:${ROS_DISTRO}-ros-core
 ARG DOCKER_CLI_IMAGE=docker:cli
 
-# JavaScript from TypeScript: the same lines in both Dockerfiles, so that a builder makes this once.
-FROM ${NODE_BUILD_IMAGE} AS javascript
+# What both images are made of; the same lines in both Dockerfiles, so that a builder makes these two stages once.
+FROM ${NODE_BUILD_IMAGE} AS dependencies
+# Node's headers are in the image: node-gyp would fetch them. It compiles on all cores.
+ENV npm_config_nodedir=/usr/local JOBS=max
 WORKDIR /app
-COPY package.json package-lock.json tsconfig.base.json ./
+COPY package.json package-lock.json ./
 COPY packages/shared/package.json packages/shared/
 COPY packages/cloud/package.json packages/cloud/
 COPY packages/agent/package.json packages/agent/
-RUN npm ci --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund \
+ && npm rebuild better-sqlite3 \
+ && cp node_modules/better-sqlite3/build/Release/better_sqlite3.node /opt/
+
+# JavaScript from TypeScript, without what only compilers and tests read.
+FROM dependencies AS javascript
+COPY tsconfig.base.json ./
 COPY packages packages
-# Without what only compilers and tests read.
 RUN npx tsc -b packages/cloud packages/agent \
  && find packages -path '*/dist/*' -type d -name testing -prune -exec rm -r {} + \
  && find packages -path '*/dist/*' -type f \
       \( -name '*.d.ts' -o -name '*.map' -o -name '*test.js' -o -name '*fixture.js' -o -name .tsbuildinfo \) -delete
 
+# What the agent needs to run and nothing more, but for what is built against a ROS.
+FROM dependencies AS packages
+RUN npm ci --omit=dev --workspace packages/agent --ignore-scripts --prefer-offline --no-audit --no-fund \
+ && install -D /opt/better_sqlite3.node node_modules/better-sqlite3/build/Release/better_sqlite3.node \
+ && rm -rf packages/cloud node_modules/@types node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
+
 FROM ${DOCKER_CLI_IMAGE} AS docker
 
-# What the agent needs to run, with rclnodejs built against this ROS and for these packages.
+# With rclnodejs built against this ROS and for these packages.
 FROM ${ROS_BUILD_IMAGE} AS modules
 ARG ROS_DISTRO
 ARG ROS_PACKAGES="example-interfaces tf2-msgs"
@@ -43,23 +56,17 @@ COPY --from=javascript /usr/local/include/node /usr/local/include/node
 COPY --from=javascript /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx
-# Node's headers are there: node-gyp would fetch them. rclnodejs runs npx, which would ask.
+# rclnodejs runs npx, which would ask.
 ENV npm_config_nodedir=/usr/local npm_config_yes=true
 WORKDIR /app
-COPY package.json package-lock.json ./
-COPY packages/shared/package.json packages/shared/
-COPY packages/cloud/package.json packages/cloud/
-COPY packages/agent/package.json packages/agent/
-# rclnodejs is optional to npm, which says nothing where it could not be built: so it is loaded here, with nothing on PATH,
-# or it would try to build itself.
+COPY --from=packages /app ./
+# Loaded here with nothing on PATH, as it would try to build itself where it can't be.
 RUN . "/opt/ros/$ROS_DISTRO/setup.sh" \
- && npm ci --omit=dev --workspace packages/agent --no-audit --no-fund \
- && PATH=/nonexistent /usr/local/bin/node -e "require('rclnodejs')" \
+ && npm rebuild rclnodejs \
+ && PATH=/nonexistent /usr/local/bin/node -e "require('rclnodejs'); new (require('better-sqlite3'))(':memory:')" \
  && test -e node_modules/rclnodejs/build/Release/rclnodejs.node \
- && rm -rf packages/cloud node_modules/@types node_modules/better-sqlite3/deps node_modules/better-sqlite3/src \
-      node_modules/rclnodejs/prebuilds \
- && find node_modules/better-sqlite3/build node_modules/rclnodejs/build -type f \
-      ! -path '*/build/Release/better_sqlite3.node' ! -path '*/build/Release/rclnodejs.node' -delete
+ && rm -rf node_modules/rclnodejs/prebuilds \
+ && find node_modules/rclnodejs/build -type f ! -path '*/build/Release/rclnodejs.node' -delete
 COPY --from=javascript /app/packages/shared/dist packages/shared/dist
 COPY --from=javascript /app/packages/agent/dist packages/agent/dist
 COPY packages/agent/bin packages/agent/bin

@@ -7,35 +7,34 @@
 ARG NODE_BUILD_IMAGE=node:20-bookworm
 ARG NODE_IMAGE=node:20-bookworm-slim
 
-# JavaScript from TypeScript: the same lines in both Dockerfiles, so that a builder makes this once.
-FROM ${NODE_BUILD_IMAGE} AS javascript
-WORKDIR /app
-COPY package.json package-lock.json tsconfig.base.json ./
-COPY packages/shared/package.json packages/shared/
-COPY packages/cloud/package.json packages/cloud/
-COPY packages/agent/package.json packages/agent/
-RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY packages packages
-# Without what only compilers and tests read.
-RUN npx tsc -b packages/cloud packages/agent \
- && find packages -path '*/dist/*' -type d -name testing -prune -exec rm -r {} + \
- && find packages -path '*/dist/*' -type f \
-      \( -name '*.d.ts' -o -name '*.map' -o -name '*test.js' -o -name '*fixture.js' -o -name .tsbuildinfo \) -delete
-
-# What it needs to run and nothing more, compiled where a compiler is.
-FROM ${NODE_BUILD_IMAGE} AS modules
-# Node's headers are in the image: node-gyp would fetch them.
-ENV npm_config_nodedir=/usr/local
+# What both images are made of; the same lines in both Dockerfiles, so that a builder makes these two stages once.
+FROM ${NODE_BUILD_IMAGE} AS dependencies
+# Node's headers are in the image: node-gyp would fetch them. It compiles on all cores.
+ENV npm_config_nodedir=/usr/local JOBS=max
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/shared/package.json packages/shared/
 COPY packages/cloud/package.json packages/cloud/
 COPY packages/agent/package.json packages/agent/
-# npm keeps TypeScript, which a dependency could use, and types.
-RUN npm ci --omit=dev --workspace packages/cloud --no-audit --no-fund \
+RUN npm ci --ignore-scripts --no-audit --no-fund \
+ && npm rebuild better-sqlite3 \
+ && cp node_modules/better-sqlite3/build/Release/better_sqlite3.node /opt/
+
+# JavaScript from TypeScript, without what only compilers and tests read.
+FROM dependencies AS javascript
+COPY tsconfig.base.json ./
+COPY packages packages
+RUN npx tsc -b packages/cloud packages/agent \
+ && find packages -path '*/dist/*' -type d -name testing -prune -exec rm -r {} + \
+ && find packages -path '*/dist/*' -type f \
+      \( -name '*.d.ts' -o -name '*.map' -o -name '*test.js' -o -name '*fixture.js' -o -name .tsbuildinfo \) -delete
+
+# What the cloud needs to run and nothing more: npm would keep TypeScript, which a dependency could use, and types.
+FROM dependencies AS modules
+RUN npm ci --omit=dev --workspace packages/cloud --ignore-scripts --prefer-offline --no-audit --no-fund \
+ && install -D /opt/better_sqlite3.node node_modules/better-sqlite3/build/Release/better_sqlite3.node \
  && rm -rf packages/agent node_modules/typescript node_modules/@typescript node_modules/@types \
-      node_modules/better-sqlite3/deps node_modules/better-sqlite3/src \
- && find node_modules/better-sqlite3/build -type f ! -path '*/build/Release/better_sqlite3.node' -delete
+      node_modules/better-sqlite3/deps node_modules/better-sqlite3/src
 COPY --from=javascript /app/packages/shared/dist packages/shared/dist
 COPY --from=javascript /app/packages/cloud/dist packages/cloud/dist
 COPY packages/cloud/bin packages/cloud/bin
