@@ -28,6 +28,7 @@ export async function lookAround(files: AgentFiles, engine: Engine): Promise<Sur
   const found = await engine.ask(async (docker) => ({
     ...(await foreignOf(docker, project)),
     secrets: [...secrets, ...(await outsideOf(docker, secrets))],
+    engineDirectories: directoriesOf(await docker.info()),
   }));
   return {
     ...found,
@@ -41,10 +42,14 @@ export async function lookAround(files: AgentFiles, engine: Engine): Promise<Sur
 function secretsOf({ dataDir, token, configFile, compose }: AgentFiles): string[] {
   const { env } = compose;
   // What `docker login` has stored.
-  const docker = env.DOCKER_CONFIG ?? (env.HOME === undefined ? null : join(env.HOME, '.docker'));
-  return [dataDir, configFile, ...('file' in token ? [token.file] : []), ...(docker === null ? [] : [docker])].map(
-    (path) => resolve(path),
-  );
+  const docker = env.DOCKER_CONFIG || (env.HOME === undefined ? '' : join(env.HOME, '.docker'));
+  const paths = [dataDir, configFile, 'file' in token ? token.file : '', docker, env.DOCKER_CERT_PATH ?? ''];
+  return paths.filter((path) => path !== '').map((path) => resolve(path));
+}
+
+/** Its data is often on a larger disk than /var is. */
+function directoriesOf({ DockerRootDir: root }: { readonly DockerRootDir?: unknown }): string[] {
+  return typeof root === 'string' && root.startsWith('/') ? [root] : [];
 }
 
 /** Where this program and all it loads are. */

@@ -12,7 +12,7 @@ export interface RefusedPath {
   readonly onlyItself: boolean;
 }
 
-function refused(paths: readonly string[], why: string, options: Partial<RefusedPath> = {}): RefusedPath[] {
+export function refused(paths: readonly string[], why: string, options: Partial<RefusedPath> = {}): RefusedPath[] {
   return paths.map((path) => ({
     pattern: pathPattern(path),
     mayBeRead: false,
@@ -22,13 +22,17 @@ function refused(paths: readonly string[], why: string, options: Partial<Refused
   }));
 }
 
+export const ENGINE_DIRECTORY = "holds the engine's containers and volumes, of others too";
+
 /** Directories through which a container gets hold of the robot itself. */
 export const REFUSED_MOUNTS: readonly RefusedPath[] = [
   ...refused(['/etc', '/root'], "holds the robot's own configuration and secrets"),
   ...refused(['/proc', '/sys'], "is the kernel's own door"),
   // Sockets: docker, containerd, systemd and D-Bus do what they are told by root, and a container's root is root to them.
   ...refused(['/run', '/var/run'], "holds the sockets of the robot's services"),
-  ...refused(['/var/lib/docker', '/var/lib/containerd'], "holds the engine's containers and volumes, of others too"),
+  ...refused(['/var/lib/docker', '/var/lib/containerd', '/var/lib/containers', '/var/snap'], ENGINE_DIRECTORY),
+  ...refused(['/var/lib/systemd', '/var/crash', '/swapfile', '/swap.img'], 'may hold the memory of programs'),
+  ...refused(['/var/lib/private', '/var/backups'], "holds what the robot's services and users keep to themselves"),
   ...refused(['/var/spool/cron'], "holds the robot's cron jobs"),
   ...refused(['/home/*/.*'], 'holds keys and start files of a user', {}),
   ...refused(['/dev/pts'], "holds the robot's terminals"),

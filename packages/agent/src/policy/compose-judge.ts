@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly programs: readonly string[];
   /** Sockets of the Docker Engine. Absolute. */
   readonly engineSockets: readonly string[];
+  /** Where the engine keeps its containers and volumes, those of others too. Absolute. */
+  readonly engineDirectories: readonly string[];
   /** Names of volumes and networks on the engine that are not of this project. */
   readonly foreignVolumes: ReadonlySet<string>;
   readonly foreignNetworks: ReadonlySet<string>;

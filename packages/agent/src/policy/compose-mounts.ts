@@ -1,4 +1,4 @@
-import { REFUSED_MOUNTS, type RefusedPath } from './compose-defaults.js';
+import { ENGINE_DIRECTORY, REFUSED_MOUNTS, type RefusedPath, refused } from './compose-defaults.js';
 import { checkImage } from './compose-image.js';
 import type { Judge, Verdict } from './compose-judge.js';
 import { KNOWN_KEYS } from './compose-keys.js';
@@ -121,13 +121,15 @@ function verdictOn(judge: Judge, { source, isReadOnly }: HostMount): Verdict {
   }
   // Allowed by its own switch.
   if (isSocket) return null;
+  const engines = judge.surroundings.engineDirectories.flatMap((directory) => formsOf(judge, directory));
+  const guarded = [...REFUSED_MOUNTS, ...refused(engines, ENGINE_DIRECTORY)];
   for (const form of forms) {
     const allowing = allow?.filter(({ pattern }) => leadsTo(judge, pattern, form)) ?? [];
     if (allow !== null && allowing.length === 0) return { rule: `${RULE}.allow`, message: `no rule allows ${shown}` };
-    const refused = REFUSED_MOUNTS.find((rule) => isRefused(rule, form, isReadOnly) && !isOpened(rule, form, allowing));
-    if (refused) {
-      const below = refused.pattern.covers(form) ? '' : ` (${refused.pattern.text})`;
-      return { rule: RULE, message: `${shown}${below} ${refused.why}` };
+    const found = guarded.find((rule) => isRefused(rule, form, isReadOnly) && !isOpened(rule, form, allowing));
+    if (found) {
+      const below = found.pattern.covers(form) ? '' : ` (${found.pattern.text})`;
+      return { rule: RULE, message: `${shown}${below} ${found.why}` };
     }
   }
   return null;

@@ -7,6 +7,7 @@ export const SURROUNDINGS: Surroundings = {
   secrets: ['/srv/drover/data', '/srv/drover/token', '/etc/drover/agent.yaml', '/home/robot/.docker'],
   programs: ['/opt/drover'],
   engineSockets: ['/var/run/docker.sock', '/srv/engine/docker.sock'],
+  engineDirectories: ['/mnt/ssd/docker'],
   foreignVolumes: new Set(['theirs']),
   foreignNetworks: new Set(['their_net', 'bridge', 'host', 'none']),
   writtenMounts: ['/data/running'],
