@@ -1,11 +1,12 @@
-import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type Docker from 'dockerode';
 import type { Config } from '../config.js';
 import type { Surroundings } from '../policy/compose.js';
 import { isWithin } from '../policy/path-pattern.js';
 import { PROJECT_LABEL } from './container.js';
 import type { Engine } from './engine.js';
+import { type OwnMount, realPath, realPathOutside } from './real-path.js';
 
 const SOCKETS = [
   '/var/run/docker.sock',
@@ -25,16 +26,17 @@ export async function lookAround(files: AgentFiles, engine: Engine): Promise<Sur
   const { project, env } = files.compose;
   const secrets = secretsOf(files);
   const host = env.DOCKER_HOST ?? '';
-  const found = await engine.ask(async (docker) => ({
+  const { mounts, ...found } = await engine.ask(async (docker) => ({
     ...(await foreignOf(docker, project)),
-    secrets: [...secrets, ...(await outsideOf(docker, secrets))],
+    mounts: await ownMounts(docker),
     engineDirectories: directoriesOf(await docker.info()),
   }));
   return {
     ...found,
+    secrets: [...secrets, ...outsideOf(mounts ?? [], secrets)],
     programs: [programDirectory()],
     engineSockets: [...SOCKETS, ...(host.startsWith('unix://') ? [host.slice('unix://'.length)] : [])],
-    realPath,
+    realPath: mounts === null ? realPath : (path) => realPathOutside(path, mounts),
     isBlockDevice,
   };
 }
@@ -79,15 +81,18 @@ async function foreignOf(docker: Docker, project: string) {
   };
 }
 
-/**
- * Where the agent runs in a container itself, its files are elsewhere for the engine: the sources of the mounts that they are on.
- */
-async function outsideOf(docker: Docker, secrets: readonly string[]): Promise<string[]> {
+/** Where the agent runs in a container itself: what it has of the machine; null outside of any. */
+async function ownMounts(docker: Docker): Promise<readonly OwnMount[] | null> {
   const id = ownContainerId();
-  if (id === null) return [];
+  if (id === null) return null;
   const { Mounts: mounts } = await docker.getContainer(id).inspect();
-  return mounts.flatMap(({ Source, Destination }) =>
-    secrets.some((path) => isWithin(path, Destination) || isWithin(Destination, path)) ? [Source] : [],
+  return mounts.map(({ Source, Destination }) => ({ source: Source, destination: Destination }));
+}
+
+/** The agent's files are elsewhere for the engine then: the sources of the mounts that they are on. */
+function outsideOf(mounts: readonly OwnMount[], secrets: readonly string[]): string[] {
+  return mounts.flatMap(({ source, destination }) =>
+    secrets.some((path) => isWithin(path, destination) || isWithin(destination, path)) ? [source] : [],
   );
 }
 
@@ -101,21 +106,6 @@ function ownContainerId(): string | null {
     );
   } catch {
     return null;
-  }
-}
-
-/** The path with its symbolic links followed, as far as it exists; null where that can't be told. */
-export function realPath(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return null;
-    // A link that leads nowhere may lead somewhere by the time it is mounted.
-    if (lstatSync(path, { throwIfNoEntry: false })) return null;
-    const above = dirname(path);
-    if (above === path) return path;
-    const real = realPath(above);
-    return real === null ? null : join(real, path.slice(above === '/' ? 1 : above.length + 1));
   }
 }
 

@@ -136,6 +136,13 @@ describe('a file of a config or a secret', () => {
 });
 
 describe('rules for mounts', () => {
+  it('vouch for a path that the agent can not follow, where it is listed itself', () => {
+    const policy = { mounts: { allow: ['/closed/maps', '/closed/logs/*'] } };
+    expect(rule(bind('/closed/maps'), policy)).toBeNull();
+    expect(rule(bind('/closed/maps/new'), policy)).toBe(MOUNTS);
+    expect(rule(bind('/closed/logs/new'), policy)).toBe(MOUNTS);
+  });
+
   it('allow only what is on the list, with all below it, where there is one', () => {
     const policy = { mounts: { allow: ['/data/maps', '/media/usb*'] } };
     expect(rule(bind('/data/maps/2026'), policy)).toBeNull();

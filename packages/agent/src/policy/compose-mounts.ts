@@ -97,10 +97,11 @@ function verdictOn(judge: Judge, { source, isReadOnly }: HostMount): Verdict {
     return { rule: RULE, message: `${JSON.stringify(source)} is no absolute path of the robot` };
   }
   const forms = formsOf(judge, source);
-  if (judge.surroundings.realPath(cleanPath(source)) === null) {
+  if (judge.surroundings.realPath(cleanPath(source)) === null && !isNamed(judge, source)) {
+    const remedy = 'let the agent see it, in its container too, or name it under policy.compose.mounts.allow';
     return {
       rule: RULE,
-      message: `${source} can't be followed by the agent's user, so that nobody knows where it leads`,
+      message: `${source} can't be followed by the agent, so that nobody knows where it leads: ${remedy}`,
     };
   }
   const { secrets, programs, engineSockets } = judge.surroundings;
@@ -133,6 +134,11 @@ function verdictOn(judge: Judge, { source, isReadOnly }: HostMount): Verdict {
     }
   }
   return null;
+}
+
+/** Whether the owner lists this very path: who may write to what is above it is the owner's affair. */
+function isNamed(judge: Judge, source: string): boolean {
+  return judge.rules.mounts.allow?.some(({ pattern }) => cleanPath(pattern.text) === cleanPath(source)) ?? false;
 }
 
 /** The path as written, and the one it leads to where that is another. */
