@@ -24,6 +24,9 @@ describeDocker('a compose file on a robot', () => {
       { service: 'lidar', image: healthy, health: 'healthy', exit_code: null, restarts: 0 },
       { service: 'nav', image: v1, health: null, exit_code: null, restarts: 0 },
     ]);
+    const since = (await robot.services()).map((service) => service.since);
+    const started = (await robot.containers()).map(({ inspected }) => inspected.State.StartedAt);
+    expect(since).toEqual(started.map((at) => new Date(at).toISOString()));
     expect(await robot.detail()).toMatchObject({
       id,
       state: 'up',
@@ -48,11 +51,11 @@ describeDocker('a compose file on a robot', () => {
   });
 
   it.each([
-    ['a service that exits', 'exits-3', 'start_failed'],
-    ['a service that never turns healthy', 'never-healthy', 'unhealthy'],
+    ['a service that exits', 'exits-3', 'start_failed', 'ended with 3', 'this can not work'],
+    ['a service that never turns healthy', 'never-healthy', 'unhealthy', 'not healthy', 'the lidar is dark'],
   ] as const)(
-    'gives way to the last good one where it has %s, which the detail names',
-    async (_what, behaviour, code) => {
+    'gives way to the last good one where it has %s, which the detail names with its last words',
+    async (_what, behaviour, code, message, words) => {
       const good = await robot.deploy({ services: { nav: runs(v1), old: runs(v1) } });
       const bad = await robot.images.make(behaviour);
       const failed = await robot.deploy({ services: { nav: runs(v2), lidar: runs(bad) } }, 'error');
@@ -63,20 +66,11 @@ describeDocker('a compose file on a robot', () => {
         failed: { id: failed, version: 1, error_code: code },
       });
       expect(detail.error_message).toContain('lidar');
+      expect(detail.error_message).toContain(message);
+      expect(detail.engine_words).toContain(words);
       expect(await robot.running()).toEqual([`nav ${v1} running`, `old ${v1} running`]);
     },
   );
-
-  it('says what a service printed that could not run, and what its healthcheck said', async () => {
-    await robot.deploy({ services: { nav: runs(v1) } });
-    await robot.deploy({ services: { nav: runs(await robot.images.make('exits-3')) } }, 'error');
-    expect(await robot.detail()).toMatchObject({
-      error_message: expect.stringContaining('ended with 3'),
-      engine_words: expect.stringContaining('this can not work'),
-    });
-    await robot.deploy({ services: { nav: runs(await robot.images.make('never-healthy')) } }, 'error');
-    expect(JSON.stringify(await robot.detail())).toContain('the lidar is dark');
-  });
 
   it('leaves all as it is where an image is not to be had', async () => {
     const good = await robot.deploy({ services: { nav: runs(v1) } });
@@ -92,6 +86,34 @@ describeDocker('a compose file on a robot', () => {
     expect(detail.error_message).toContain(missing);
     expect(detail.images).toContainEqual(expect.objectContaining({ image: missing, state: 'failed' }));
     expect((await robot.containers()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+
+  it('is told of as before after the cloud was killed, and the agent: what failed and why, what runs since when', async () => {
+    await robot.deploy({ services: { nav: runs(v1), lidar: runs(await robot.images.make('healthy')) } });
+    await robot.deploy({ services: { nav: runs(await robot.images.make('exits-3')) } }, 'error');
+    const told = async () => {
+      const { assignment, state, error_code, error_message, failed, running, engine_words, phase } = await robot.detail(
+        ({ online, phase: now }) => online && now === 'idle',
+      );
+      const services = await robot.services((all) => all.every(({ health }) => health !== 'starting'));
+      return { assignment, state, error_code, error_message, failed, running, engine_words, phase, services };
+    };
+    const before = await told();
+    expect(before).toMatchObject({
+      error_code: 'start_failed',
+      engine_words: expect.stringContaining('this can not work'),
+      services: [
+        { service: 'lidar', state: 'running', health: 'healthy' },
+        { service: 'nav', state: 'running' },
+      ],
+    });
+    await robot.cloud.crashAndRestart();
+    await robot.cloud.online(ROBOT);
+    expect(await told()).toEqual(before);
+    const { reported_at: reported } = await robot.detail();
+    await robot.agent.crashAndRestart();
+    await robot.detail(({ reported_at }) => reported_at !== reported);
+    await expect.poll(told).toEqual(before);
   });
 
   it('leaves nothing where nothing was good before it', async () => {

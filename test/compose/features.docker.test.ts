@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeDocker } from '../support/docker/docker.js';
 import { type Content, DockerRobot, runs } from '../support/docker/docker-robot.js';
@@ -75,6 +78,25 @@ describeDocker('what compose can do', () => {
     expect(HostConfig).toMatchObject({ Init: true, RestartPolicy: { Name: 'unless-stopped' } });
     expect(Config).toMatchObject({ Healthcheck: { Test: ['CMD', 'true'], Retries: 4 } });
     expect(State.Health?.Status).toBe('healthy');
+  });
+
+  it('gives secrets that are files of the robot, to be read only', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'drover-secrets-'));
+    try {
+      await writeFile(join(folder, 'password'), 'open sesame');
+      await robot.deploy({
+        services: { nav: runs(image, { secrets: ['password', { source: 'password', target: '/etc/pass' }] }) },
+        secrets: { password: { file: join(folder, 'password') } },
+      });
+      expect(await inside('nav', 'cat', '/run/secrets/password')).toBe('open sesame');
+      expect(await inside('nav', 'cat', '/etc/pass')).toBe('open sesame');
+      const write = ['sh', '-c', 'echo changed > /etc/pass'];
+      expect((await robot.docker.try('exec', `${robot.project}-nav-1`, ...write)).code).not.toBe(0);
+    } finally {
+      await robot.remove();
+      await robot.settled();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it('keeps named volumes across versions', async () => {

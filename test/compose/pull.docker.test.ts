@@ -1,17 +1,26 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeRegistry } from '../support/docker/docker.js';
 import { DockerRobot, ROBOT, runs } from '../support/docker/docker-robot.js';
 import { TestImages } from '../support/docker/images.js';
-import { TestRegistry } from '../support/docker/registry.js';
+import { LOGIN, TestRegistry } from '../support/docker/registry.js';
 
 describeRegistry('an image that is pulled', () => {
   let registry: TestRegistry;
   let robot: DockerRobot;
   let images: TestImages;
   let local: string;
+  /** Where the robot's docker keeps its logins, and where that of who pushes does. */
+  let folder: string;
+  let ours: string;
 
   beforeAll(async () => {
-    [registry, robot] = await Promise.all([TestRegistry.start(), DockerRobot.start()]);
+    folder = await mkdtemp(join(tmpdir(), 'drover-pull-'));
+    ours = await mkdtemp(join(tmpdir(), 'drover-push-'));
+    const env = { DOCKER_CONFIG: folder };
+    [registry, robot] = await Promise.all([TestRegistry.start(), DockerRobot.start({ env })]);
     images = new TestImages(robot.docker, registry.address);
     local = await robot.images.make('runs');
   });
@@ -20,6 +29,7 @@ describeRegistry('an image that is pulled', () => {
     await robot?.stop();
     await images?.remove();
     await registry?.stop();
+    for (const one of [folder, ours]) await rm(one, { recursive: true, force: true });
   });
 
   /** In the registry, and not on the robot. */
@@ -82,14 +92,30 @@ describeRegistry('an image that is pulled', () => {
     expect(await robot.running()).toEqual([`nav ${local} running`]);
   });
 
-  it('can not be had without the login that its registry asks for', async () => {
+  it("can be had with the login that its registry asks for, once the robot's docker has it, and not without", async () => {
     const closed = await TestRegistry.start({ closed: true });
+    const there = new TestImages(robot.docker, closed.address);
+    const auths = { [closed.address]: { auth: Buffer.from(`${LOGIN.user}:${LOGIN.password}`).toString('base64') } };
+    const config = join(folder, 'config.json');
     try {
-      await robot.deploy({ services: { nav: runs(`${closed.address}/team/nav:1`) } }, 'error');
+      const image = await there.make('runs');
+      await writeFile(join(ours, 'config.json'), JSON.stringify({ auths }));
+      await robot.docker.run('--config', ours, 'push', image);
+      await there.forget(image);
+      const id = await robot.deploy({ services: { nav: runs(image) } }, 'error');
       const detail = await robot.detail();
       expect(detail).toMatchObject({ error_code: 'image_pull_failed' });
-      expect(JSON.stringify(detail)).toMatch(/auth|unauthorized|credentials/i);
+      expect(detail.engine_words).toMatch(/no basic auth credentials|unauthorized/i);
+      await writeFile(config, JSON.stringify({ auths }));
+      await robot.assign(id);
+      expect((await robot.settled()).state).toBe('up');
+      expect(await robot.running()).toEqual([`nav ${image} running`]);
+      expect(JSON.stringify(await robot.detail())).not.toContain(LOGIN.password);
     } finally {
+      await rm(config, { force: true });
+      await robot.remove();
+      await robot.settled();
+      await there.remove();
       await closed.stop();
     }
   });
@@ -111,6 +137,9 @@ describeRegistry('an image that is pulled', () => {
       status: 200,
       body: { ok: true, images: [{ image, present: false, pull: true }], refusals: [], error: null },
     });
+    const { images: planned, disk } = plan.body as { images: { download_bytes: number }[]; disk: object };
+    expect(planned[0]?.download_bytes).toBeGreaterThan(2 * 1024 * 1024);
+    expect(disk).toMatchObject({ needed_bytes: planned[0]?.download_bytes, fits: true });
     expect((await robot.docker.try('inspect', image)).code).not.toBe(0);
   });
 
