@@ -25,9 +25,14 @@ export class EngineWay {
     await once(server, 'listening');
   }
 
-  close(): void {
+  /** As an engine that is asked to end does at first: whoever has a connection is answered still, nobody gets a new one. */
+  shut(): void {
     this.#server?.close();
     this.#server = null;
+  }
+
+  close(): void {
+    this.shut();
     for (const socket of this.#open) socket.destroy();
   }
 

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type Docker from 'dockerode';
@@ -11,6 +13,11 @@ const DEFAULT_HOST = 'unix:///var/run/docker.sock';
 /** An engine that does not answer in that time is none; pulls and streams have no such bound. */
 const ANSWER_MS_MAX = 30_000;
 const INSPECTED_AT_ONCE = 8;
+/**
+ * A connection for each request: an engine that is asked to end takes no new ones, but answers on those that there are while it
+ * stops its containers, whose end would then look like their own.
+ */
+const ONE_EACH = { keepAlive: false };
 const LOG_LINES = 20;
 
 /** The Docker Engine that the docker program uses too, as far as it is looked at; compose changes things. */
@@ -142,17 +149,27 @@ async function connect(env: DockerEnv): Promise<{ docker: Docker; host: string }
   const host = env.DOCKER_HOST || (await contextHost(env)) || DEFAULT_HOST;
   // Loaded where compose is used: robots without it need not hold it in memory.
   const { default: Client } = await import('dockerode');
-  if (host.startsWith('unix://')) return { docker: new Client({ socketPath: host.slice('unix://'.length) }), host };
+  const agent = new HttpAgent(ONE_EACH);
+  // Options of its own transport, docker-modem, which its types leave out, come in by a variable.
+  if (host.startsWith('unix://')) {
+    const options = { socketPath: host.slice('unix://'.length), agent };
+    return { docker: new Client(options), host };
+  }
   if (!host.startsWith('tcp://')) {
     throw new EngineUnavailableError(`DOCKER_HOST ${host} is not understood here: use unix:// or tcp://`);
   }
   const { hostname, port } = new URL(host);
   const isTls = (env.DOCKER_TLS_VERIFY ?? '') !== '' || (env.DOCKER_TLS ?? '') !== '';
-  if (!isTls) return { docker: new Client({ host: hostname, port: port || 2375, protocol: 'http' }), host };
+  if (!isTls) {
+    const options = { host: hostname, port: port || 2375, protocol: 'http', agent } as const;
+    return { docker: new Client(options), host };
+  }
   const folder = env.DOCKER_CERT_PATH ?? join(env.HOME ?? '', '.docker');
   const pem = (name: string) => readFileSync(join(folder, name), 'utf8');
   const keys = { ca: pem('ca.pem'), cert: pem('cert.pem'), key: pem('key.pem') };
-  return { docker: new Client({ host: hostname, port: port || 2376, protocol: 'https', ...keys }), host };
+  const tls = { host: hostname, port: port || 2376, protocol: 'https', agent: new HttpsAgent(ONE_EACH) } as const;
+  const options = { ...keys, ...tls };
+  return { docker: new Client(options), host };
 }
 
 /** Where the docker program's own configuration leads; null where there is no such program. */

@@ -41,6 +41,21 @@ describeDocker('without a Docker Engine', () => {
     expect(up).toMatchObject({ failed: null, services: [{ service: 'web', state: 'running' }] });
   });
 
+  it('that ends takes containers with it before it is gone, and that is not held against the version', async () => {
+    const way = new EngineWay();
+    await way.open();
+    const robot = new TestCompose({ host: way.host });
+    robot.assign({ web: runs() });
+    await robot.until(({ phase, services }) => phase === 'watching' && services[0]?.state === 'running');
+    way.shut();
+    docker('kill', robot.id('web'));
+    await robot.until(({ state }) => state === 'error');
+    way.close();
+    await way.open();
+    const up = await robot.until(({ state }) => state === 'up');
+    expect(up).toMatchObject({ failed: null, services: [{ service: 'web', state: 'running' }] });
+  });
+
   it('what is up is said to be unknown, and is up again when the engine is there, with what it has lost meanwhile', async () => {
     const way = new EngineWay();
     await way.open();
