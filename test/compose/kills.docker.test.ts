@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest';
 import { DockerCli, describeOwnEngine } from '../support/docker/docker.js';
 import { type Content, DockerRobot, ROBOT, runs } from '../support/docker/docker-robot.js';
 import { OwnEngine } from '../support/docker/own-engine.js';
@@ -31,7 +31,8 @@ describeOwnEngine(`a deployment that is hit (seed ${SEED})`, () => {
 
   beforeAll(async () => {
     engine = await OwnEngine.start('apart');
-    robot = await DockerRobot.start({ docker: new DockerCli(engine.host) });
+    const env = { DROVER_LOG_LEVEL: 'debug' };
+    robot = await DockerRobot.start({ docker: new DockerCli(engine.host), env });
     const make = (behaviour: 'runs' | 'healthy' | 'never-healthy', tag: string) => robot.images.make(behaviour, tag);
     const images = await Promise.all([make('runs', '1'), make('runs', '2'), make('healthy', '1')]);
     versions = await Promise.all([
@@ -85,13 +86,24 @@ describeOwnEngine(`a deployment that is hit (seed ${SEED})`, () => {
     await robot.assign(versions[good]?.id ?? '');
   }
 
+  /** What there is to see where a round broke. */
+  async function evidence(): Promise<string> {
+    return [
+      JSON.stringify(await robot.detail(), null, 1),
+      await robot.docker.run('ps', '-a', '--no-trunc'),
+      await robot.docker.run('network', 'ls'),
+      robot.agent.process.text(),
+      engine.logTail(60),
+    ].join('\n');
+  }
+
   async function endsAsDesired(change: Change): Promise<void> {
     const wanted = { update: 'up', remove: 'down', 'failing update': 'error' }[change];
     if (change === 'remove') good = null;
-    const isThere = ({ state, error_code }: { state: string; error_code: string | null }) =>
-      // An engine that was away is an error until it is there again.
-      state === wanted && error_code !== 'docker_unavailable';
-    await robot.until(isThere, ROUND_MS_MAX);
+    // An engine that was away is an error until it is there again.
+    const isLast = ({ state, error_code }: { state: string; error_code: string | null }) =>
+      ['up', 'down', 'error'].includes(state) && error_code !== 'docker_unavailable';
+    expect(await robot.until(isLast, ROUND_MS_MAX)).toMatchObject({ state: wanted });
     const running = good === null ? null : (versions[good] ?? null);
     const detail = await robot.detail(({ phase }) => phase === 'idle');
     expect(detail).toMatchObject({ running: running && { id: running.id } });
@@ -116,6 +128,7 @@ describeOwnEngine(`a deployment that is hit (seed ${SEED})`, () => {
   it.each(rounds.map((disturbance, n) => ({ round: n + 1, disturbance })))(
     'ends as desired, with nothing twice and nothing left over (round $round, $disturbance)',
     async ({ round, disturbance }) => {
+      onTestFailed(async () => console.log(`round ${round} broke:\n${await evidence()}`));
       const change: Change =
         good === null ? 'update' : draw.one(['update', 'update', 'update', 'failing update', 'remove']);
       const afterMs = draw.whole(0, Math.round(usualMs * 1.1));

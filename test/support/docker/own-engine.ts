@@ -61,7 +61,7 @@ export class OwnEngine {
     const deadline = Date.now() + 60_000;
     while (!(await this.#answers())) {
       const over = await Promise.race([ended, new Promise<false>((resolve) => setTimeout(resolve, 100, false))]);
-      if (over || Date.now() > deadline) throw new Error(`dockerd did not come up:\n${this.#logTail()}`);
+      if (over || Date.now() > deadline) throw new Error(`dockerd did not come up:\n${this.logTail()}`);
     }
   }
 
@@ -130,8 +130,9 @@ export class OwnEngine {
     });
   }
 
-  #logTail(): string {
-    return readFileSync(join(this.folder, 'dockerd.log'), 'utf8').split('\n').slice(-15).join('\n');
+  /** The last lines that it wrote. */
+  logTail(lines = 15): string {
+    return readFileSync(join(this.folder, 'dockerd.log'), 'utf8').split('\n').slice(-lines).join('\n');
   }
 }
 
