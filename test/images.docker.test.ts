@@ -6,6 +6,7 @@ import type { Outcome } from './support/cloud.js';
 import { DockerCli } from './support/docker/docker.js';
 import { TestImages } from './support/docker/images.js';
 import { describeImages, IMAGES } from './support/docker/project-images.js';
+import { readmeCommands, typed } from './support/readme.js';
 
 const folder = fileURLToPath(new URL('../docker/', import.meta.url));
 /** Between two looks at an answer. */
@@ -20,7 +21,8 @@ describeImages('the fleet of docker/compose.yaml', () => {
   const docker = new DockerCli();
   const images = new TestImages(docker);
   const project = `drover-test-fleet-${randomBytes(3).toString('hex')}`;
-  const deployed = ['rover-1', 'rover-2'];
+  /** What rover-1's agent calls its project on the engine. */
+  const deployed = `${project}-rover-1`;
   const socket = (process.env.DOCKER_HOST ?? '').replace(/^unix:\/\//, '') || '/var/run/docker.sock';
   let url = '';
   let key = '';
@@ -79,7 +81,7 @@ describeImages('the fleet of docker/compose.yaml', () => {
 
   afterAll(async () => {
     await compose('down', '--volumes', '--timeout', '20');
-    for (const name of deployed) await docker.removeProject(name);
+    await docker.removeProject(deployed);
     await images.remove();
   }, 120_000);
 
@@ -135,16 +137,48 @@ describeImages('the fleet of docker/compose.yaml', () => {
     await call('POST', '/robots/rover-1/compose-file', { id: 'lamp' });
     await until<{ state: string }>('/robots/rover-1/compose-file', ({ state }) => state !== 'pending_up');
     expect(await call('GET', '/robots/rover-1/compose-file')).toMatchObject({ body: { state: 'up' } });
-    const [lamp] = await docker.containers('rover-1');
+    const [lamp] = await docker.containers(deployed);
     expect(lamp).toMatchObject({ service: 'lamp', running: true, health: 'healthy' });
     await call('DELETE', '/robots/rover-1/compose-file');
     await until<{ state: string }>('/robots/rover-1/compose-file', ({ state }) => state === 'down');
-    expect(await docker.containers('rover-1')).toEqual([]);
+    expect(await docker.containers(deployed)).toEqual([]);
+  });
+
+  it('answers the README’s lines as they stand there', async () => {
+    await call('DELETE', '/robots/rover-1/streams/%2Fodom');
+    const image = await images.make('healthy', 'patrol');
+    const { alias, commands } = readmeCommands('**Use it**:');
+    const uuids: string[] = [];
+    for (const command of commands) {
+      // The points of a stream that was created a line before.
+      if (command.includes('data?source=/odom')) await points('rover-1', (found) => found.length > 0);
+      const line = command
+        .replace('UUID', uuids.at(-1) ?? '')
+        // What the stand-ins of base images have: ROS without this package, and no registry.
+        .replace('example_interfaces/', 'test_msgs/')
+        .replace('registry.example.com/patrol:1.4', image);
+      const printed = await typed(alias, line, { DROVER_API: url, KEY: key });
+      const answer: unknown = JSON.parse(printed);
+      const { error_code = null, ok = true } = answer as { error_code?: string | null; ok?: boolean };
+      expect({ error_code, ok }, `${command}: ${printed}`).toEqual({ error_code: null, ok: true });
+      if (Array.isArray(answer)) expect(answer.length, command).toBeGreaterThan(0);
+      const { uuid } = answer as { uuid?: string };
+      if (uuid !== undefined && !uuids.includes(uuid)) uuids.push(uuid);
+    }
+    expect(uuids).toHaveLength(3);
+    for (const uuid of uuids) {
+      const outcome = await until<Outcome>(`/commands/${uuid}/outcome`, ({ finished_at }) => finished_at !== null);
+      expect(outcome).toMatchObject({ state: 'executed' });
+    }
+    await until<{ state: string }>('/robots/rover-1/compose-file', ({ state }) => state === 'up');
+    const [patrol] = await docker.containers(deployed);
+    expect(patrol).toMatchObject({ service: 'patrol', image, running: true });
   });
 
   it('is the same fleet when it is started again: same key, same robots, same tokens', async () => {
     const before = await call<{ id: string; token_hint: string }[]>('GET', '/robots');
-    await compose('stop', '--timeout', '20');
+    // With Docker's own patience.
+    await compose('stop', '--timeout', '10');
     const stopped = await containers();
     // Each ended by itself, having been asked to: none had to be killed.
     for (const service of ['cloud', 'rover-1', 'rover-2']) expect(stopped[service]?.exitCode).toBe(0);
