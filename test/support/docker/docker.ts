@@ -107,7 +107,7 @@ function toContainer(inspected: Inspected): Container {
 }
 
 /** Why tests with Docker can't run here; null where they can. */
-function whyNoDocker(): string | null {
+export function whyNoDocker(): string | null {
   const tools = whyNoTools();
   if (tools !== null) return tools;
   const engine = spawnSync('docker', ['version', '--format', '{{.Server.Version}}'], { encoding: 'utf8' });
@@ -144,7 +144,8 @@ export function describeRegistry(name: string, tests: () => void): void {
   describeWhere(whyNoDocker() ?? (registry.status === 0 ? null : 'install docker-registry'), name, tests);
 }
 
-function describeWhere(reason: string | null, name: string, tests: () => void): void {
+/** Skipped with the reason where there is one, failed under CI=true. */
+export function describeWhere(reason: string | null, name: string, tests: () => void): void {
   if (reason === null) {
     describe(name, tests);
   } else if (process.env.CI === 'true') {
