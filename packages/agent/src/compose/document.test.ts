@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refusals, SURROUNDINGS, service } from '../policy/compose.fixture.js';
-import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
-import { checkDocument, checkSelfContained, variablesIn } from './document.js';
+import { checkSelfContained, variablesIn } from './document.js';
 
 describe('the variables in a text', () => {
   it.each([
@@ -70,14 +68,5 @@ describe('a document', () => {
     for (const services of [null, 5, 'x', [], { a: null }, { a: { volumes: 'x', environment: 5, extends: 7 } }]) {
       expect(checkSelfContained({ services, volumes: [1], configs: 'x', include: '' })).toEqual([]);
     }
-  });
-
-  it('is told what the policy refuses, after that', () => {
-    const normalised = service({ privileged: true });
-    const content = { services: { web: { image: '$X' } } };
-    expect(checkDocument(content, normalised, DEFAULT_COMPOSE_RULES, SURROUNDINGS).map(({ rule }) => rule)).toEqual([
-      'variables',
-      ...refusals(normalised).map(({ rule }) => rule),
-    ]);
   });
 });

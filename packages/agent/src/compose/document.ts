@@ -1,5 +1,4 @@
-import { checkPolicy, type Refusal, type Surroundings } from '../policy/compose.js';
-import type { ComposeRules } from '../policy/compose-rules.js';
+import type { Refusal } from '../policy/compose.js';
 
 /** The document can't run here, or may not. */
 export class DocumentRefused extends Error {
@@ -39,16 +38,6 @@ export function checkSelfContained(content: Mapping): Refusal[] {
   }
   checkVariables(content, '', refuse);
   return found;
-}
-
-/** All that is against a document: what can't work, then what the robot's policy refuses. Pure but for looks at the disk. */
-export function checkDocument(
-  content: Mapping,
-  normalised: Mapping,
-  rules: ComposeRules,
-  surroundings: Surroundings,
-): Refusal[] {
-  return [...checkSelfContained(content), ...checkPolicy(normalised, rules, surroundings)];
 }
 
 type Refuse = (rule: string, path: string, message: string) => void;

@@ -91,7 +91,7 @@ export class DryRun {
     const foreign = containers.filter(
       ({ robot, agent }) => robot !== options.owner.robot && agent !== options.owner.agent,
     );
-    const listed = await engine.ask((docker) => docker.listContainers({ all: true }));
+    const listed = await engine.look((docker) => docker.listContainers({ all: true }));
     const hashes = await hashesOf(new ComposeCli(cli), deployable);
     const present = await this.#present(deployable.services);
     const { pulls, missing } = pullsOf(deployable.services, containers, present);
@@ -139,7 +139,7 @@ export class DryRun {
     isRefused: boolean,
   ): Promise<Images> {
     const { engine, cli } = this.#parts;
-    const { Os, Arch } = await engine.ask((docker) => docker.version());
+    const { Os, Arch } = await engine.look((docker) => docker.version());
     const names = [...new Set(services.filter(({ scale }) => scale > 0).map(({ image }) => image))].sort();
     const found: Images = [];
     for (let at = 0; at < names.length; at += ASKED_AT_ONCE) {
@@ -158,7 +158,7 @@ export class DryRun {
   }
 
   async #disk(images: Images): Promise<ComposePlanAnswer['disk']> {
-    const { DockerRootDir: root } = await this.#parts.engine.ask((docker) => docker.info());
+    const { DockerRootDir: root } = await this.#parts.engine.look((docker) => docker.info());
     const free = await freeBytes(root);
     const sizes = images.filter(({ pull }) => pull).map(({ download_bytes }) => download_bytes);
     const isKnown = sizes.every((size) => size !== null);

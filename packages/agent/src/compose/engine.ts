@@ -18,15 +18,16 @@ const INSPECTED_AT_ONCE = 8;
  * stops its containers, whose end would then look like their own.
  */
 const ONE_EACH = { keepAlive: false };
-const LOG_LINES = 20;
 
 /** The Docker Engine that the docker program uses too, as far as it is looked at; compose changes things. */
 export class Engine {
   readonly #env: DockerEnv;
+  readonly #answerMsMax: number;
   #docker: Promise<{ docker: Docker; host: string }> | null = null;
 
-  constructor(env: DockerEnv) {
+  constructor(env: DockerEnv, answerMsMax = ANSWER_MS_MAX) {
     this.#env = env;
+    this.#answerMsMax = answerMsMax;
   }
 
   /** Calls the engine. @throws EngineUnavailableError | EngineRefusedError */
@@ -45,9 +46,14 @@ export class Engine {
     }
   }
 
+  /** As ask(), for what an engine that works answers at once: one that hangs is none. */
+  async look<T>(action: (docker: Docker) => Promise<T>): Promise<T> {
+    return await this.ask((docker) => answered(action(docker), this.#answerMsMax));
+  }
+
   /** @throws EngineUnavailableError where it does not answer. */
   async ping(): Promise<void> {
-    await this.ask((docker) => answered(docker.ping()));
+    await this.look((docker) => docker.ping());
   }
 
   /** All containers of a project, in order of service and number. */
@@ -106,24 +112,10 @@ export class Engine {
       return '';
     }
   }
-
-  /** The last lines that a container wrote, both outputs; empty where they can't be had. */
-  async lastLines(id: string): Promise<string> {
-    try {
-      return await this.ask(async (docker) => {
-        const container = docker.getContainer(id);
-        const wanted = { stdout: true, stderr: true, tail: LOG_LINES, follow: false } as const;
-        const logs = await answered(container.logs(wanted));
-        return plainText(logs);
-      });
-    } catch {
-      return '';
-    }
-  }
 }
 
 /** A name with its tag apart; `latest` where it has none. Digests are no tags. */
-export function splitTag(image: string): { repository: string; tag: string } {
+function splitTag(image: string): { repository: string; tag: string } {
   const name = image.split('@', 1)[0] ?? image;
   const colon = name.lastIndexOf(':');
   // A colon before a slash is that of the registry's port.
@@ -132,11 +124,11 @@ export function splitTag(image: string): { repository: string; tag: string } {
 }
 
 /** An engine that hangs would else hold up everything. */
-async function answered<T>(answer: Promise<T>): Promise<T> {
+async function answered<T>(answer: Promise<T>, msMax = ANSWER_MS_MAX): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const give = () => reject(new EngineUnavailableError(`the Docker Engine has not answered in ${ANSWER_MS_MAX} ms`));
-    timer = setTimeout(give, ANSWER_MS_MAX);
+    const give = () => reject(new EngineUnavailableError(`the Docker Engine has not answered in ${msMax} ms`));
+    timer = setTimeout(give, msMax);
   });
   try {
     return await Promise.race([answer, late]);
@@ -197,18 +189,6 @@ function orIfGone<T>(error: unknown, instead: T): T {
   // 409: it is being removed already.
   if (known instanceof EngineRefusedError && (known.status === 404 || known.status === 409)) return instead;
   throw error;
-}
-
-/** The engine's log stream without its frame headers (8 bytes: stream, zeros, length); a tty's has none. */
-function plainText(logs: Buffer): string {
-  const parts: Buffer[] = [];
-  let at = 0;
-  while (at + 8 <= logs.byteLength && (logs[at] ?? 3) <= 2 && logs.readUIntBE(at + 1, 3) === 0) {
-    const length = logs.readUInt32BE(at + 4);
-    parts.push(logs.subarray(at + 8, at + 8 + length));
-    at += 8 + length;
-  }
-  return (at === 0 ? logs : Buffer.concat(parts)).toString();
 }
 
 function compare(a: string, b: string): number {

@@ -6,6 +6,7 @@ import type { DockerEnv } from './docker-env.js';
 import type { Engine } from './engine.js';
 import { EngineUnavailableError } from './engine-error.js';
 import { HealthGate } from './health-gate.js';
+import { lastLines } from './logs.js';
 import type { Observer } from './observer.js';
 import type { Step } from './plan.js';
 import { pullImage } from './pull.js';
@@ -193,7 +194,7 @@ export class Executor {
       atFault.map(async ({ id, name, error, health }) => {
         const { engine } = this.#parts;
         const [lines, check] = await Promise.all([
-          engine.lastLines(id),
+          lastLines(engine, id),
           health === null || health === 'healthy' ? '' : engine.lastHealthcheck(id),
         ]);
         return [

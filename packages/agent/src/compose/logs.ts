@@ -11,6 +11,9 @@ const LINE_LENGTH_MAX = 16 * 1024;
 /** Characters of all lines as JSON: room is left for what is around them. */
 const LENGTH_MAX = 0.9 * ANSWER_LENGTH_MAX;
 const LINE_OVERHEAD = 100;
+/** What a deployment that failed shows of each container at fault. */
+const LAST_LINES = 20;
+const LAST_LINES_LENGTH_MAX = 64 * 1024;
 /** An engine that stops in the middle gives what it has given by then. */
 const READ_MS_MAX = 6_000;
 
@@ -43,10 +46,20 @@ export async function readLogs(
   const found: ComposeLogsAnswer['containers'] = [];
   // One after another: each is a bounded piece of memory.
   for (const { id, name } of wanted) {
-    const lines = await engine.ask((docker) => linesOf(docker, id, tail, lengthMax));
+    const lines = await engine.look((docker) => linesOf(docker, id, tail, lengthMax));
     found.push({ container: name, lines });
   }
   return { containers: found };
+}
+
+/** The end of what a container wrote, both outputs, as text; empty where it can't be had. */
+export async function lastLines(engine: Engine, container: string): Promise<string> {
+  try {
+    const lines = await engine.look((docker) => linesOf(docker, container, LAST_LINES, LAST_LINES_LENGTH_MAX));
+    return lines.map(({ text }) => `${text}\n`).join('');
+  } catch {
+    return '';
+  }
 }
 
 async function linesOf(docker: Docker, id: string, tail: number, lengthMax: number): Promise<Line[]> {

@@ -26,7 +26,7 @@ export async function lookAround(files: AgentFiles, engine: Engine): Promise<Sur
   const { project, env } = files.compose;
   const secrets = secretsOf(files);
   const host = env.DOCKER_HOST ?? '';
-  const { mounts, ...found } = await engine.ask(async (docker) => ({
+  const { mounts, ...found } = await engine.look(async (docker) => ({
     ...(await foreignOf(docker, project)),
     mounts: await ownMounts(docker),
     engineDirectories: directoriesOf(await docker.info()),
