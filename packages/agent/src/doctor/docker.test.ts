@@ -68,6 +68,15 @@ it("looks where the docker program's context leads, as the agent does", async ()
   ]);
 });
 
+it('warns of an Engine that the docker program reaches and the agent does not', async () => {
+  installDocker('echo 27.1.1');
+  const [, away] = await checkDocker({ PATH: dir, DOCKER_HOST: 'ssh://robot' }, signal);
+  expect(away).toMatchObject({
+    status: 'warn',
+    message: expect.stringContaining('does not go to an Engine at ssh://'),
+  });
+});
+
 it('warns of an Engine that takes orders without TLS', async () => {
   installDocker('echo 27.1.1');
   const remote = { PATH: dir, DOCKER_HOST: 'tcp://192.0.2.7:2375' };

@@ -18,7 +18,7 @@ export async function checkDocker(env: Environment, signal: AbortSignal): Promis
     host.startsWith('unix://') ? ping(host.slice('unix://'.length), signal) : 'not asked',
   ]);
   if (version.kind === 'succeeded') {
-    return [{ status: 'ok', message: `Docker Engine ${version.stdout} at ${host}` }, ...openToOthers(env, host)];
+    return [{ status: 'ok', message: `Docker Engine ${version.stdout} at ${host}` }, ...reservations(env, host)];
   }
   return [judgeAbsence(version, socket, host)];
 }
@@ -70,8 +70,13 @@ async function contextHost(env: Environment, signal: AbortSignal): Promise<strin
   return asked.kind === 'succeeded' ? asked.stdout : '';
 }
 
-/** An engine does what it is told as root, and without TLS it does not ask by whom. */
-function openToOthers(env: Environment, host: string): readonly Finding[] {
+/** What works for the docker program, and yet not as it should. */
+function reservations(env: Environment, host: string): readonly Finding[] {
+  if (!/^(unix|tcp):/.test(host)) {
+    const message = `the agent does not go to an Engine at ${host}, as the docker program does; ${ONLY_FOR}`;
+    return [{ status: 'warn', message, remedy: 'set DOCKER_HOST to a unix:// or tcp:// address of it' }];
+  }
+  // An engine does what it is told as root, and without TLS it does not ask by whom.
   if (!host.startsWith('tcp://') || env.DOCKER_TLS_VERIFY || env.DOCKER_TLS) return [];
   const message = `the Docker Engine at ${host} takes orders without TLS: whoever reaches that port is root there`;
   const remedy =
