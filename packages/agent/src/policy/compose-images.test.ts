@@ -42,6 +42,15 @@ describe('images', () => {
     expect(rules(image('ros:jazzy'), policy)).toEqual([]);
   });
 
+  it('are not of the newest tag where only a digest is said', () => {
+    const policy = { images: { deny: ['**:latest'] } };
+    expect(rules(image('ros@sha256:abc'), policy)).toEqual([]);
+    for (const newest of ['ros', 'ros:latest', 'ros:latest@sha256:abc', 'example.com/a/b']) {
+      expect(rules(image(newest), policy)).toHaveLength(1);
+    }
+    expect(rules(image('ros@sha256:abc'), { images: { deny: ['ros:*'] } })).toHaveLength(1);
+  });
+
   it('are not named by their id where there are rules for names', () => {
     const policy = { images: { deny: ['evil/*'] } };
     for (const id of ['sha256:2a2608d34718', '2a2608d34718', 'beef']) {

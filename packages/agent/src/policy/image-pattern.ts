@@ -12,7 +12,7 @@ export interface ImagePattern {
 /** The ways in which an image may be written that mean the same one. */
 export interface ImageName {
   readonly names: readonly string[];
-  /** With a digest its tag means nothing to the engine: then only that it is said. */
+  /** With a digest it means nothing to the engine: then it is what is said, or nothing. */
   readonly tag: string;
   readonly digest: string | null;
 }
@@ -67,7 +67,7 @@ export function imageName(text: string): ImageName {
       names.add(form);
     }
   }
-  return { names: [...names], tag: tag ?? 'latest', digest };
+  return { names: [...names], tag: tag ?? (digest === null ? 'latest' : ''), digest };
 }
 
 function shortForms(path: string, short: string): string[] {
