@@ -33,6 +33,17 @@ describeRegistry('the images and registry of tests', () => {
     expect(health).toContain('the lidar is dark');
   });
 
+  it('are all removed, those too whose name another has taken', async () => {
+    const some = new TestImages(docker);
+    const ids: string[] = [];
+    for (const _ of ['one', 'its successor']) {
+      ids.push(await docker.run('inspect', '-f', '{{.Id}}', await some.make('runs')));
+    }
+    expect(ids[0]).not.toBe(ids[1]);
+    await some.remove();
+    for (const id of ids) expect((await docker.try('inspect', id)).code).not.toBe(0);
+  });
+
   it('can be pushed, forgotten and pulled, slowly too, and not pulled while the door is shut', async () => {
     const image = await images.make('runs', '1', 4);
     await docker.run('push', image);

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { DockerCli } from './docker.js';
 
 const APPLETS = [
@@ -52,6 +53,7 @@ const HEALTHCHECKS: Partial<Record<Behaviour, string>> = {
 /** Images of two megabytes, made here of busybox under a repository name of their own: nothing is downloaded. */
 export class TestImages {
   readonly #docker: DockerCli;
+  /** By their names, and by their ids: one that is made anew takes the name of the one before. */
   readonly #made = new Set<string>();
   /** `drover-test-1a2b3c/box` */
   readonly repository: string;
@@ -90,11 +92,12 @@ export class TestImages {
     const changes = [`CMD ${JSON.stringify(BEHAVIOURS[behaviour])}`, HEALTHCHECKS[behaviour] ?? []].flat();
     const tar = spawn('tar', ['c', '-C', root, '.'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const load = spawn('docker', ['import', ...changes.flatMap((change) => ['--change', change]), '-', image], {
-      stdio: [tar.stdout, 'ignore', 'inherit'],
+      stdio: [tar.stdout, 'pipe', 'inherit'],
       env: { ...process.env, ...this.#docker.env },
     });
-    const [code] = await once(load, 'exit');
+    const [[code], id] = await Promise.all([once(load, 'exit'), text(load.stdout)]);
     if (code !== 0) throw new Error(`${image} could not be imported`);
+    this.#made.add(id.trim());
   }
 
   /** Also one that the robot pulled, not we. */
