@@ -218,6 +218,7 @@ const INVALID: [string, Document, string, string][] = [
   ['an unknown config', web({ configs: [{ source: 'c' }] }), 'services.web.configs[0]', 'no config c'],
   ['an unknown secret', web({ secrets: ['s'] }), 'services.web.secrets[0]', 'no secret s'],
   ['a config of nothing', web({}, { configs: { c: {} } }), 'configs.c', 'needs content'],
+  ['a secret of nothing', web({}, { secrets: { s: {} } }), 'secrets.s', 'needs file, the absolute path'],
   ['a secret of two things', web({}, { secrets: { s: { file: '/x', environment: 'X' } } }), 'secrets.s', 'only one'],
   ['two kinds of network', web({ network_mode: 'host', networks: ['default'] }), 'services.web', 'only one of them'],
   ['a duration without unit', web({ stop_grace_period: '5' }), 'services.web.stop_grace_period', '1m30s'],

@@ -162,7 +162,9 @@ function sourceTrouble(definition: Fields, kind: 'configs' | 'secrets'): string 
   const [first, second] = given.filter((key) => key === 'file' || key === 'environment' || key === 'content');
   if (first !== undefined && second !== undefined) return `has ${first} and ${second}: only one of them works`;
   if (given.length > 0) return null;
-  return kind === 'configs' ? 'needs content (or environment, or external)' : 'needs environment (or external)';
+  // Compose takes more (environment, external), none of which a robot gives a document.
+  const file = 'file, the absolute path of one on the robot';
+  return kind === 'configs' ? `needs content (or ${file})` : `needs ${file}`;
 }
 
 /** A round of services each of which waits for the next; undefined where there is none. */
