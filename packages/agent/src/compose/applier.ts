@@ -62,11 +62,17 @@ export class Applier {
     const before = await this.#ownContainers(owner);
     const images = await this.#imagesHere(services, how.pins);
     const locked = how.locked && !scope.isLocked;
-    const steps = plan({ containers: before, images }, { kind: 'up', services, ...how, locked });
+    const steps = plan({ containers: before, images, ...this.#past() }, { kind: 'up', services, ...how, locked });
+    if (how.purpose === 'keep' && steps.length > 0) progress.setUnsure(true);
     progress.setImages(imagesOf(services, images, steps));
     await this.#execute(steps, { files, services, before }, scope, how.purpose === 'deploy');
     this.#keptServices = { of: version, services };
     return ranWith(services, observer.containers);
+  }
+
+  /** Of the version that was brought up last; empty where none was by this agent. */
+  get services(): readonly Service[] {
+    return this.#keptServices?.services ?? [];
   }
 
   /** Sees that the good version is there as it was left; does nothing where it is. @throws as up() */
@@ -75,7 +81,8 @@ export class Applier {
     if (this.#keptServices?.of === good) {
       const { services } = this.#keptServices;
       const containers = await this.#ownContainers({ robot, agent: this.#parts.state.state.agent });
-      if (plan({ containers, images: new Map() }, { kind: 'up', services, ...how }).length === 0) return;
+      if (plan({ containers, images: new Map(), ...this.#past() }, { kind: 'up', services, ...how }).length === 0)
+        return;
     }
     await this.up(good, how, robot, scope);
   }
@@ -94,7 +101,10 @@ export class Applier {
     await observer.watching(scope.signal);
     const containers = await this.#ownContainers({ robot, agent });
     const locked = options.locked && !scope.isLocked;
-    const steps = plan({ containers, images: new Map() }, { kind: 'down', ...options, locked, isTouched });
+    const steps = plan(
+      { containers, images: new Map(), ...this.#past() },
+      { kind: 'down', ...options, locked, isTouched },
+    );
     await this.#execute(steps, { files: [], services: [], before: containers }, scope, false);
   }
 
@@ -136,6 +146,12 @@ export class Applier {
       `the project ${cli.project} has containers that are not this agent's (${names}): remove them, or give this agent a ` +
         'DROVER_COMPOSE_PROJECT of its own',
     );
+  }
+
+  /** What has become of containers, and does not show on them. */
+  #past() {
+    const { state, observer } = this.#parts;
+    return { ended: new Set(state.state.ended), stopped: observer.stopped };
   }
 
   async #imagesHere(services: readonly Service[], pins: How['pins']): Promise<Map<string, string>> {

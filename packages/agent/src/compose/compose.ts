@@ -66,7 +66,7 @@ export class Compose {
     this.#progress = new Progress(() => this.#reporter.changed());
     const shared = { ...parts, state, progress: this.#progress, log };
     const applier = new Applier({ ...shared, executor, prepare: this.prepare, directory });
-    this.#deployer = new Deployer({ ...shared, applier, wallNow });
+    this.#deployer = new Deployer({ ...shared, applier, wallNow, monotonicNow });
     state.onChange(() => this.#reporter.changed());
     this.#observer.onChange(() => this.#reporter.changed());
   }

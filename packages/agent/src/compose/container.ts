@@ -75,6 +75,11 @@ export function containerOf(info: ContainerInspectInfo): Container {
   };
 }
 
+/** Names a run of a container, from a start of it to its end. */
+export function runOf({ id, startedMs }: Container): string {
+  return `${id} ${startedMs}`;
+}
+
 /** Since when it is in its state, by the engine's clock; null where the engine does not say. */
 export function sinceMs(container: Container): number | null {
   switch (container.state) {

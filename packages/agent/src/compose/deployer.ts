@@ -12,6 +12,7 @@ import type { Progress } from './progress.js';
 import type { DownTask, GoodVersion, Problem, StateFile, UpTask } from './state-file.js';
 import { taskOf } from './task.js';
 import { UpdateLockError } from './update-lock.js';
+import { Upkeep } from './upkeep.js';
 
 /** An engine that is away is asked again after this long, twice as long each time. */
 const RETRY_MS_MIN = 1_000;
@@ -26,6 +27,8 @@ export interface DeployerParts {
   readonly applier: Applier;
   readonly progress: Progress;
   readonly wallNow: () => number;
+  /** Monotonic milliseconds. */
+  readonly monotonicNow: () => number;
   readonly log: Logger;
 }
 
@@ -44,7 +47,7 @@ export class Deployer {
   readonly #parts: DeployerParts;
   readonly #log: Logger;
   #robot = '';
-  #isKeepDue = true;
+  readonly #upkeep: Upkeep;
   #lossesSeen = 0;
   #current: AbortController | null = null;
   #stopping = false;
@@ -54,6 +57,7 @@ export class Deployer {
   constructor(parts: DeployerParts) {
     this.#parts = parts;
     this.#log = parts.log;
+    this.#upkeep = new Upkeep(parts, () => this.#wake());
   }
 
   /** What the desired state says of compose; the newest counts. */
@@ -62,7 +66,7 @@ export class Deployer {
     const { state, progress } = this.#parts;
     const before = state.state.task;
     const task = taskOf(wanted, before);
-    if (task === 'same') this.#isKeepDue = true;
+    if (task === 'same') this.#upkeep.ask();
     else {
       // What was being taken away is not brought back, whatever becomes of the new one.
       const isLeft = before?.kind === 'down' && before.stage !== 'done';
@@ -78,6 +82,7 @@ export class Deployer {
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#upkeep.stop();
     this.#current?.abort();
     this.#wake();
     await this.#running;
@@ -87,13 +92,15 @@ export class Deployer {
   /** Not before there is something to do: a robot without compose needs no engine. */
   #begin(): void {
     if (this.#running || this.#stopping) return;
-    const { observer } = this.#parts;
+    const { observer, progress } = this.#parts;
     observer.onChange(() => {
-      if (observer.losses === this.#lossesSeen) return;
+      if (observer.losses === this.#lossesSeen) return this.#upkeep.changed();
       this.#lossesSeen = observer.losses;
-      this.#isKeepDue = true;
-      this.#wake();
+      progress.setUnsure(true);
+      this.#upkeep.askAfterAbsence();
     });
+    progress.setUnsure(true);
+    this.#upkeep.askAfterAbsence();
     observer.start();
     this.#running = this.#run();
   }
@@ -141,6 +148,7 @@ export class Deployer {
     } finally {
       for (const end of scope.ends) end();
       this.#current = null;
+      if (!this.#upkeep.isDue) progress.setUnsure(false);
       progress.setPhase('idle');
     }
   }
@@ -150,7 +158,7 @@ export class Deployer {
     if (task === null) return null;
     if (task.kind === 'down') return task.stage === 'done' ? null : (scope) => this.#takeDown(task, scope);
     if (task.stage !== 'done') return (scope) => this.#bringUp(task, scope);
-    return this.#isKeepDue && good !== null ? (scope) => this.#keep(good, scope) : null;
+    return this.#upkeep.isDue && good !== null ? (scope) => this.#keep(good, scope) : null;
   }
 
   async #bringUp(task: UpTask, scope: Scope): Promise<void> {
@@ -159,19 +167,21 @@ export class Deployer {
     const how = { purpose: 'deploy', pins: {}, locked: !task.override_lock } as const;
     const { id, version } = task.version;
     const problem = await this.#attempt(scope, async () => {
+      this.#upkeep.begin();
       const images = await applier.up(task.version, how, this.#robot, scope);
+      await this.#upkeep.noteEnds();
       scope.signal.throwIfAborted();
-      this.#isKeepDue = false;
       const good = { ...task.version, images };
       state.set({ task: { ...task, stage: 'done', problem: null }, good, good_problem: null, is_mixed: false });
       this.#log.info({ compose: id, version }, 'a compose file is up');
     });
-    if (problem === null) return;
+    if (problem === null) return this.#upkeep.end(applier.services, false);
     const fate = planFailure(state.state);
     const failed: UpTask = { ...task, stage: fate === 'leave' ? 'done' : 'bring_back', problem };
     state.set({ task: failed });
     this.#log.warn({ compose: id, version, code: problem.code, fate }, `a compose file failed: ${problem.message}`);
-    if (fate !== 'leave') await this.#bringBack(failed, scope);
+    if (fate === 'leave') this.#upkeep.ask();
+    else await this.#bringBack(failed, scope);
   }
 
   /** What was there before the version that failed: the last good one, or nothing. */
@@ -181,20 +191,23 @@ export class Deployer {
     const { good } = state.state;
     const locked = !task.override_lock;
     const problem = await this.#attempt(scope, async () => {
+      this.#upkeep.begin();
       if (good === null) await applier.down({ volumes: false, locked }, this.#robot, scope);
       else await applier.up(good, { purpose: 'bring_back', pins: good.images, locked }, this.#robot, scope);
+      await this.#upkeep.noteEnds();
       scope.signal.throwIfAborted();
-      this.#isKeepDue = false;
       state.set({ is_mixed: false, good_problem: null });
     });
     const why = task.problem;
     const both = why !== null && problem !== null ? { ...why, message: withSequel(why.message, problem.message) } : why;
     state.set({ task: { ...task, stage: 'done', problem: both } });
+    if (good !== null) this.#upkeep.end(applier.services, problem !== null);
   }
 
   async #takeDown(task: DownTask, scope: Scope): Promise<void> {
     const { state, applier, progress } = this.#parts;
     const options = { volumes: task.volumes, locked: true };
+    this.#upkeep.begin();
     const problem = await this.#attempt(scope, async () => {
       await applier.down(options, this.#robot, scope);
       scope.signal.throwIfAborted();
@@ -207,6 +220,7 @@ export class Deployer {
     const nothing = {
       good: null,
       good_problem: null,
+      ended: [],
       is_touched: state.state.is_touched && !task.volumes,
       is_mixed: false,
     };
@@ -217,13 +231,21 @@ export class Deployer {
 
   /** Puts what was healthy back in its place, where it is not there any more. */
   async #keep(good: GoodVersion, scope: Scope): Promise<void> {
-    this.#isKeepDue = false;
+    const { applier, state } = this.#parts;
+    this.#upkeep.begin();
     try {
-      const problem = await this.#attempt(scope, () => this.#parts.applier.keep(good, this.#robot, scope));
+      const problem = await this.#attempt(scope, async () => {
+        // What is there by name may be of the version that failed.
+        if (state.state.is_mixed)
+          await applier.up(good, { purpose: 'bring_back', pins: good.images, locked: false }, this.#robot, scope);
+        else await applier.keep(good, this.#robot, scope);
+        await this.#upkeep.noteEnds();
+      });
       if (problem !== null) this.#log.warn({ compose: good.id }, `what was up is not any more: ${problem.message}`);
-      this.#parts.state.set({ good_problem: problem });
+      state.set({ good_problem: problem, ...(problem === null && { is_mixed: false }) });
+      this.#upkeep.end(applier.services, problem !== null);
     } catch (error) {
-      this.#isKeepDue = true;
+      this.#upkeep.broken();
       throw error;
     }
   }

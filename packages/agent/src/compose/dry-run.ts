@@ -178,7 +178,7 @@ function pullsOf(
 ): { pulls: readonly Pull[]; missing: ComposePlanAnswer['error'] } {
   try {
     const desired = { kind: 'up', services, purpose: 'deploy', pins: {}, locked: false } as const;
-    const steps = plan({ containers, images }, desired);
+    const steps = plan({ containers, images, ended: new Set(), stopped: new Set() }, desired);
     return { pulls: steps.filter((step) => step.do === 'pull'), missing: null };
   } catch (error) {
     if (!(error instanceof ImageMissingError)) throw error;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { type Container, PROJECT_LABEL } from './container.js';
 import type { Engine } from './engine.js';
 
@@ -8,6 +9,9 @@ const RETRY_MS_MAX = 5_000;
 /** Events come in bursts: they are waited for that long before it is looked. */
 const GATHER_MS = 50;
 const WATCHING_MS_MAX = 10_000;
+
+/** SIGINT, SIGKILL, SIGTERM: a process that lives on is none of those stopped, and starts as another. */
+const ENDING_SIGNALS = new Set(['2', '9', '15']);
 
 /** What happens in a container, health checks mostly. */
 const NO_CHANGE = /^(exec_|top|archive-path|attach|resize)/;
@@ -30,6 +34,7 @@ export class Observer {
   #running: Promise<void> | null = null;
   #looking: Promise<void> | null = null;
   #lookAgain = false;
+  readonly #stopped = new Set<string>();
 
   constructor(options: { engine: Engine; project: string; log: Logger }) {
     this.#engine = options.engine;
@@ -40,6 +45,11 @@ export class Observer {
   /** As last seen; empty before the first look and while there is no engine. */
   get containers(): readonly Container[] {
     return this.#containers;
+  }
+
+  /** Ids of containers that were told to stop (`docker stop`, `docker kill`) and not started since. */
+  get stopped(): ReadonlySet<string> {
+    return this.#stopped;
   }
 
   get isWatching(): boolean {
@@ -112,6 +122,8 @@ export class Observer {
       if (this.#isWatching) {
         this.#isWatching = false;
         this.#losses += 1;
+        // Its own doing, most of it.
+        this.#stopped.clear();
         this.#tell();
       }
       await sleep(retryMs, undefined, { signal, ref: false }).catch(() => {});
@@ -134,7 +146,9 @@ export class Observer {
     for await (const chunk of stream) {
       const lines = (rest + String(chunk)).split('\n');
       rest = lines.pop() ?? '';
-      if (lines.some((line) => line.trim() !== '' && !NO_CHANGE.test(actionOf(line)))) this.#lookSoon();
+      const events = lines.filter((line) => line.trim() !== '').map(eventOf);
+      for (const event of events) this.#note(event);
+      if (events.some(({ action }) => !NO_CHANGE.test(action))) this.#lookSoon();
     }
   }
 
@@ -157,17 +171,34 @@ export class Observer {
       });
   }
 
+  #note({ action, id, signal }: EngineEvent): void {
+    if (action === 'stop' || (action === 'kill' && ENDING_SIGNALS.has(signal))) this.#stopped.add(id);
+    if (action === 'start' || action === 'destroy') this.#stopped.delete(id);
+  }
+
   #tell(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 }
 
-function actionOf(line: string): string {
+interface EngineEvent {
+  readonly action: string;
+  readonly id: string;
+  /** Of a kill. */
+  readonly signal: string;
+}
+
+const engineEvent = z.object({
+  Action: z.string(),
+  Actor: z.object({ ID: z.string(), Attributes: z.object({ signal: z.string().optional() }) }),
+});
+
+/** An event that is not understood is one that may mean anything. */
+function eventOf(line: string): EngineEvent {
   try {
-    const event: unknown = JSON.parse(line);
-    const action = typeof event === 'object' && event !== null ? Reflect.get(event, 'Action') : null;
-    return typeof action === 'string' ? action : '';
+    const { Action, Actor } = engineEvent.parse(JSON.parse(line));
+    return { action: Action, id: Actor.ID, signal: Actor.Attributes.signal ?? '' };
   } catch {
-    return '';
+    return { action: '', id: '', signal: '' };
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Container } from './container.js';
+import { type Container, runOf } from './container.js';
 import { container, service } from './plan.fixture.js';
 import { type Current, type Desired, ImageMissingError, plan, planFailure } from './plan.js';
 
@@ -12,8 +12,9 @@ function up(overrides: Partial<Up> = {}): Up {
 function current(
   containers: readonly Container[] = [],
   images: Record<string, string> = { 'web:1': 'sha256:a' },
+  ended: readonly Container[] = [],
 ): Current {
-  return { containers, images: new Map(Object.entries(images)) };
+  return { containers, images: new Map(Object.entries(images)), ended: new Set(ended.map(runOf)), stopped: new Set() };
 }
 
 const kinds = (steps: readonly { do: string }[]) => steps.map((step) => step.do);
@@ -91,7 +92,7 @@ describe('a plan to keep what is up', () => {
   it('does nothing where every service is as it was left', () => {
     const ended = container({ service: 'job', state: 'exited', exitCode: 0 });
     const services = [service(), service({ name: 'job' })];
-    expect(plan(current([container(), ended]), keep(services))).toEqual([]);
+    expect(plan(current([container(), ended], {}, [ended]), keep(services))).toEqual([]);
     expect(plan(current([container({ state: 'restarting' })]), keep())).toEqual([]);
   });
 
@@ -102,11 +103,32 @@ describe('a plan to keep what is up', () => {
     const states: Partial<Container>[] = [
       { state: 'created' },
       { state: 'exited', exitCode: 1 },
+      // As an engine that ends leaves what it stops.
+      { state: 'exited', exitCode: 0 },
       { state: 'exited', exitCode: 0, restartPolicy: policy },
     ];
     for (const state of states) {
       expect(plan(current([container(state)]), keep())[0]).toEqual({ do: 'up', services: ['web'] });
     }
+  });
+
+  it('brings up what has ended with 0 in an earlier run, and was started again since', () => {
+    const ended = container({ state: 'exited', exitCode: 0 });
+    const again = { ...ended, startedMs: 2_000 };
+    expect(plan(current([again], { 'web:1': 'sha256:a' }, [ended]), keep())[0]).toEqual({
+      do: 'up',
+      services: ['web'],
+    });
+  });
+
+  it('leaves what somebody has stopped by hand', () => {
+    const stopped = container({ state: 'exited', exitCode: 137 });
+    expect(plan({ ...current([stopped]), stopped: new Set([stopped.id]) }, keep())).toEqual([]);
+  });
+
+  it('removes what Docker could not before', () => {
+    const dead = container({ state: 'dead' });
+    expect(kinds(plan(current([dead]), keep()))).toEqual(['remove', 'up', 'watch']);
   });
 
   it('counts the containers of a service', () => {

@@ -1,4 +1,4 @@
-import type { Container } from './container.js';
+import { type Container, runOf } from './container.js';
 import type { Service } from './services.js';
 
 /** One thing to do. In the order of the plan; the first that fails ends it. */
@@ -24,6 +24,10 @@ export interface Current {
   readonly containers: readonly Container[];
   /** Ids of the images that are here, by the names that documents use. */
   readonly images: ReadonlyMap<string, string>;
+  /** Runs (runOf) that have ended by themselves. */
+  readonly ended: ReadonlySet<string>;
+  /** Ids of containers that somebody has stopped by hand. */
+  readonly stopped: ReadonlySet<string>;
 }
 
 export type Desired =
@@ -58,7 +62,7 @@ export function plan(current: Current, desired: Desired): Step[] {
   if (desired.kind === 'down') return planDown(current, desired);
   const { services, purpose, pins, locked } = desired;
   // Not all where something is missing: one that has ended as it should would run again.
-  const missing = services.filter((service) => purpose === 'keep' && !isKept(service, current.containers));
+  const missing = services.filter((service) => purpose === 'keep' && !isKept(service, current));
   if (purpose === 'keep' && missing.length === 0) return [];
   return [
     ...pulls(current, services, purpose, pins),
@@ -119,7 +123,9 @@ const SUCCESSOR_PREFIX = /^[0-9a-f]{12}_/;
  * the way it leaves two for one place, of which it would keep either, or one whose name it would never mend.
  */
 function halfMade(containers: readonly Container[]): Step[] {
-  return containers.flatMap(({ id, name, isOneOff, replaces }): Step[] => {
+  return containers.flatMap(({ id, name, state, isOneOff, replaces }): Step[] => {
+    // Docker could not remove it, and can't start it again.
+    if (state === 'dead') return [{ do: 'remove', id, name }];
     if (isOneOff || replaces === null || !SUCCESSOR_PREFIX.test(name)) return [];
     const finalName = name.replace(SUCCESSOR_PREFIX, '');
     const hasPredecessor = containers.some((other) => other.name === finalName);
@@ -129,16 +135,19 @@ function halfMade(containers: readonly Container[]): Step[] {
 }
 
 /** Whether the service is as it was left: as many containers as it should have, none that has stopped and should not. */
-function isKept({ name, scale, endIsAwaited }: Service, containers: readonly Container[]): boolean {
+function isKept({ name, scale, endIsAwaited }: Service, { containers, ended, stopped }: Current): boolean {
   const own = containers.filter((container) => container.service === name && !container.isOneOff);
-  return own.length >= scale && own.every((container) => isAsLeft(container, endIsAwaited));
+  return own.length >= scale && own.every((one) => stopped.has(one.id) || isAsLeft(one, endIsAwaited, ended));
 }
 
-function isAsLeft({ state, exitCode, restartPolicy }: Container, endIsAwaited: boolean): boolean {
+function isAsLeft(container: Container, endIsAwaited: boolean, ended: ReadonlySet<string>): boolean {
+  const { state, exitCode, restartPolicy } = container;
   if (state === 'created' || state === 'dead' || state === 'removing') return false;
   if (state !== 'exited') return true;
-  // Docker leaves those that were stopped; by whom, it does not say.
-  return exitCode === 0 && (endIsAwaited || restartPolicy.name === 'no' || restartPolicy.name === 'on-failure');
+  if (exitCode !== 0) return false;
+  const ends = endIsAwaited || restartPolicy.name === 'no' || restartPolicy.name === 'on-failure';
+  // An engine that ends stops what runs, and much of that ends with 0.
+  return ends && ended.has(runOf(container));
 }
 
 /**

@@ -7,6 +7,7 @@ export class Progress {
   #phase: ComposePhase = 'idle';
   #heldBy: string | null = null;
   #unavailable: string | null = null;
+  #isUnsure = false;
 
   constructor(onChange: () => void) {
     this.#onChange = onChange;
@@ -29,6 +30,17 @@ export class Progress {
   /** Why the engine can't be used; null = it can, as far as is known. */
   get unavailable(): string | null {
     return this.#unavailable;
+  }
+
+  /** Whether what is up is still there is being looked at, or it is being brought up again. */
+  get isUnsure(): boolean {
+    return this.#isUnsure;
+  }
+
+  setUnsure(isUnsure: boolean): void {
+    if (isUnsure === this.#isUnsure) return;
+    this.#isUnsure = isUnsure;
+    this.#onChange();
   }
 
   setPhase(phase: ComposePhase, heldBy: string | null = null): void {

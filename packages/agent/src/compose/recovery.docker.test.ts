@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -67,6 +67,51 @@ describeDocker('without a Docker Engine', () => {
     await way.open();
     const up = await robot.until(({ state }) => state === 'up');
     expect(up.services).toMatchObject([{ service: 'web', state: 'running' }]);
+  });
+});
+
+describeDocker('what is up', () => {
+  it('comes back where somebody has removed a container of it', async () => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs(), more: runs() }));
+    const more = robot.id('more');
+    docker('rm', '-f', robot.id('web'));
+    await robot.until(({ services }) => services.length === 1);
+    const up = await robot.until(({ state, services }) => state === 'up' && services.length === 2);
+    expect(up.services.map(({ state }) => state)).toEqual(['running', 'running']);
+    expect(robot.told).toContain('pending_up starting');
+    expect(robot.id('more')).toBe(more);
+  });
+
+  it('stays stopped where somebody has stopped it, until the agent starts again', async () => {
+    const robot = new TestCompose();
+    const services = { web: runs({ restart: 'unless-stopped' }), more: runs() };
+    await robot.settled(robot.assign(services));
+    docker('stop', robot.id('web'));
+    await robot.until((status) => status.services.some(({ state }) => state === 'exited'));
+    // It is looked again when something happens.
+    docker('rm', '-f', robot.id('more'));
+    await robot.until((status) => status.services.length === 1);
+    const half = await robot.until(({ state, services }) => state === 'up' && services.length === 2);
+    expect(half.services.map(({ state }) => state)).toEqual(['running', 'exited']);
+    await robot.restart();
+    const up = await robot.until(({ state }) => state === 'up');
+    expect(up.services.map(({ state }) => state)).toEqual(['running', 'running']);
+  });
+
+  it('is tried again where it could not come back', async () => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs(), more: runs({ container_name: `${robot.project}-x` }) }));
+    await robot.stop();
+    docker('rm', '-f', `${robot.project}-x`);
+    const thief = docker('create', '--name', `${robot.project}-x`, BOX, 'true');
+    onTestFinished(() => void spawnSync('docker', ['rm', '-f', thief]));
+    await robot.restart();
+    const failed = await robot.until(({ error_code }) => error_code === 'start_failed');
+    expect(failed.error_message).toContain(`${robot.project}-x`);
+    docker('rm', '-f', thief);
+    const up = await robot.until(({ state }) => state === 'up');
+    expect(up.services.map(({ state }) => state)).toEqual(['running', 'running']);
   });
 });
 

@@ -56,6 +56,8 @@ const deployment = z.object({
   good: goodVersion.nullable(),
   /** Why that is not there as it should be, though nothing new was asked for. */
   good_problem: problem.nullable(),
+  /** Runs (runOf) of containers that have ended by themselves, and are not to run again by ours. */
+  ended: z.array(z.string()),
   /** Something of ours may be at the engine. */
   is_touched: z.boolean(),
   /** What is there may be another version than the good one, or a part of one. */
@@ -82,6 +84,7 @@ export class StateFile {
       task: null,
       good: null,
       good_problem: null,
+      ended: [],
       is_touched: false,
       is_mixed: false,
     };

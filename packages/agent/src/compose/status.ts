@@ -14,12 +14,12 @@ const MESSAGE_LENGTH_MAX = 4096;
 /** How the robot stands with its compose file, as the cloud is told; null before anything was ever asked for. */
 export function statusOf(
   deployment: Deployment,
-  progress: Pick<Progress, 'phase' | 'heldBy' | 'images' | 'unavailable'>,
+  progress: Pick<Progress, 'phase' | 'heldBy' | 'images' | 'unavailable' | 'isUnsure'>,
   containers: readonly Container[],
 ): ComposeStatus | null {
   const { task, good } = deployment;
   if (task === null) return null;
-  const { state, code, message, words } = standing(deployment, progress.unavailable);
+  const { state, code, message, words } = standing(deployment, progress);
   const failure = task.kind === 'up' ? task.problem : null;
   return {
     kind: 'compose_status',
@@ -53,13 +53,17 @@ interface Standing {
   readonly words: string | null;
 }
 
-function standing({ task, good_problem: goodProblem }: Deployment, unavailable: string | null): Standing {
+function standing(
+  { task, good_problem: goodProblem }: Deployment,
+  { unavailable, isUnsure }: Pick<Progress, 'unavailable' | 'isUnsure'>,
+): Standing {
   const isUp = task?.kind === 'up';
   if (task?.stage === 'done') {
     const problem = task.problem ?? (isUp ? goodProblem : null);
     if (problem !== null) return failed(problem);
     // What runs on without the engine is not known.
-    if (unavailable === null || !isUp) return well(isUp ? 'up' : 'down');
+    if (!isUp) return well('down');
+    if (unavailable === null) return well(isUnsure ? 'pending_up' : 'up');
   }
   if (unavailable !== null) {
     return { state: 'error', code: 'docker_unavailable', message: unavailable, words: unavailable };
