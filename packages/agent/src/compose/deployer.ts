@@ -18,6 +18,8 @@ import { Upkeep } from './upkeep.js';
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 10_000;
 const MESSAGE_LENGTH_MAX = 4096;
+/** Of those carried out, so many are remembered. */
+const REMOVALS_MAX = 100;
 
 export interface DeployerParts {
   readonly state: StateFile;
@@ -65,7 +67,7 @@ export class Deployer {
     this.#robot = robot;
     const { state, progress } = this.#parts;
     const before = state.state.task;
-    const task = taskOf(wanted, before);
+    const task = taskOf(wanted, state.state);
     if (task === 'same') this.#upkeep.ask();
     else {
       // What was being taken away is not brought back, whatever becomes of the new one.
@@ -218,6 +220,7 @@ export class Deployer {
     }
     // Volumes that stay can still be asked for.
     const nothing = {
+      removals: [...state.state.removals, task.assignment].slice(-REMOVALS_MAX),
       good: null,
       good_problem: null,
       ended: [],

@@ -1,6 +1,6 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { silent, tempDataDir } from '../spool/fixture.js';
 import { StateFile } from './state-file.js';
 import { taskOf } from './task.js';
@@ -16,7 +16,7 @@ describe("the deployment's state", () => {
     const directory = tempDataDir();
     const first = open(directory);
     const content = { services: { web: { image: 'web:1' } } };
-    const task = taskOf({ compose: { id: 'app', version: 3, name: 'App', content } }, null);
+    const task = taskOf({ compose: { id: 'app', version: 3, name: 'App', content } }, first.state);
     if (task === 'same') throw new Error('no task');
     const good = { id: 'app', version: 2, content, images: { 'web:1': 'sha256:a' } };
     first.set({ task, good, is_touched: true, is_mixed: true });
@@ -28,6 +28,42 @@ describe("the deployment's state", () => {
     const directory = tempDataDir();
     writeFileSync(join(directory, 'state.json'), '{"task":');
     expect(open(directory).state).toMatchObject({ agent: ID, task: null, good: null });
+    expect(existsSync(join(directory, 'state.json.corrupt'))).toBe(true);
+  });
+
+  it('is the old one where a crash left a new one half-written', () => {
+    const directory = tempDataDir();
+    open(directory).set({ is_touched: true });
+    writeFileSync(join(directory, 'state.json.new'), '{"agent":"1111');
+    const next = open(directory);
+    expect(next.state.is_touched).toBe(true);
+    next.set({ is_mixed: true });
+    expect(open(directory).state).toMatchObject({ is_touched: true, is_mixed: true });
+  });
+
+  it('that the disk does not take holds meanwhile, leaves the old one whole, and is stored when the disk does', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const directory = tempDataDir();
+    const file = open(directory);
+    file.set({ is_touched: true });
+    // In the way of the write, as a full disk is.
+    mkdirSync(join(directory, 'state.json.new'));
+    file.set({ is_mixed: true });
+    expect(file.state.is_mixed).toBe(true);
+    expect(open(directory).state).toMatchObject({ is_touched: true, is_mixed: false });
+    vi.advanceTimersByTime(15_000);
+    rmdirSync(join(directory, 'state.json.new'));
+    vi.advanceTimersByTime(10_000);
+    expect(open(directory).state).toEqual(file.state);
+  });
+
+  it('that can not be read is set aside, and begins anew', () => {
+    const directory = tempDataDir();
+    mkdirSync(join(directory, 'state.json'));
+    const file = open(directory);
+    file.set({ is_touched: true });
+    expect(open(directory).state.is_touched).toBe(true);
     expect(existsSync(join(directory, 'state.json.corrupt'))).toBe(true);
   });
 

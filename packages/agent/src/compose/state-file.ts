@@ -56,6 +56,8 @@ const deployment = z.object({
   good: goodVersion.nullable(),
   /** Why that is not there as it should be, though nothing new was asked for. */
   good_problem: problem.nullable(),
+  /** Assignments of the removals that were carried out, the newest last. */
+  removals: z.array(uuid),
   /** Runs (runOf) of containers that have ended by themselves, and are not to run again by ours. */
   ended: z.array(z.string()),
   /** Something of ours may be at the engine. */
@@ -66,6 +68,9 @@ const deployment = z.object({
 /** Where the robot stands with its compose file: all that the next start of the agent has to know. */
 export type Deployment = z.infer<typeof deployment>;
 
+/** A disk that is full is tried again after this long. */
+const RETRY_MS = 10_000;
+
 /** Keeps the deployment's state in a file, which after a crash holds either the old or the new one, whole. */
 export class StateFile {
   readonly #path: string;
@@ -73,6 +78,7 @@ export class StateFile {
   #stored: string | null = null;
   #onChange: () => void = () => {};
   #state: Deployment;
+  #retry: NodeJS.Timeout | null = null;
 
   /** Reads it; one that makes no sense is set aside, and said. */
   constructor(options: { directory: string; newId: () => string; log: Logger }) {
@@ -84,6 +90,7 @@ export class StateFile {
       task: null,
       good: null,
       good_problem: null,
+      removals: [],
       ended: [],
       is_touched: false,
       is_mixed: false,
@@ -98,7 +105,7 @@ export class StateFile {
     this.#onChange = listener;
   }
 
-  /** Where the disk refuses, the state holds until the agent ends; that is said, and not an error to the caller. */
+  /** Where the disk refuses, the state holds until the agent ends, and is stored when the disk takes it; that is said, and no error to the caller. */
   set(change: Partial<Deployment>): void {
     this.#state = { ...this.#state, ...change };
     this.#store();
@@ -107,13 +114,24 @@ export class StateFile {
 
   #store(): void {
     const text = JSON.stringify(this.#state);
-    if (text === this.#stored) return;
+    if (text === this.#stored && this.#retry === null) return;
     try {
       writeDurably(this.#path, text);
       this.#stored = text;
     } catch (error) {
-      this.#log.error({ err: error, file: this.#path }, "the deployment's state can not be stored");
+      if (this.#retry === null)
+        this.#log.error(
+          { err: error, file: this.#path },
+          "the deployment's state can not be stored; it is tried again",
+        );
+      this.#retry?.refresh();
+      this.#retry ??= setTimeout(() => this.#store(), RETRY_MS).unref();
+      return;
     }
+    if (this.#retry === null) return;
+    clearTimeout(this.#retry);
+    this.#retry = null;
+    this.#log.info({ file: this.#path }, "the deployment's state is stored again");
   }
 
   #read(): Deployment | null {
@@ -123,6 +141,7 @@ export class StateFile {
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
         this.#log.error({ err: error, file: this.#path }, "the deployment's state can not be read; it begins anew");
+        this.#setAside();
       }
       return null;
     }
@@ -131,9 +150,20 @@ export class StateFile {
       this.#stored = text;
       return read.data;
     }
-    renameSync(this.#path, `${this.#path}.corrupt`);
-    this.#log.error({ file: this.#path }, "the deployment's state makes no sense; set aside, it begins anew");
+    this.#log.error({ file: this.#path }, "the deployment's state makes no sense; it begins anew");
+    this.#setAside();
     return null;
+  }
+
+  /** What can't be read now may still be of use to somebody; the next write would be over it. */
+  #setAside(): void {
+    const aside = `${this.#path}.corrupt`;
+    try {
+      renameSync(this.#path, aside);
+      this.#log.warn({ file: aside }, 'the old state was set aside');
+    } catch (error) {
+      this.#log.error({ err: error, file: this.#path }, 'the old state can not be set aside');
+    }
   }
 }
 

@@ -10,7 +10,7 @@ const NAMESPACE = 'ab7f6c52-4f0c-4d2b-9a55-6f5c1a3e8f10';
 /** What the desired state asks for beside the task that there is; `same`: nothing else. */
 export function taskOf(
   { compose, compose_removal: removal = null }: Pick<Desired, 'compose' | 'compose_removal'>,
-  task: Deployment['task'],
+  { task, removals }: Pick<Deployment, 'task' | 'removals'>,
 ): Task | 'same' {
   if (compose) {
     const { id, version, content } = compose;
@@ -23,5 +23,8 @@ export function taskOf(
   if (task?.kind === 'down' && task.assignment === removal?.assignment) return 'same';
   // A robot that was made anew, for instance: nothing is assigned to it, and nobody has removed anything.
   const assignment = removal?.assignment ?? uuidv5(task?.assignment ?? '', NAMESPACE);
-  return { kind: 'down', assignment, volumes: removal?.volumes ?? false, stage: 'deploy', problem: null };
+  // One that was carried out before comes again from a cloud that was set back to a backup: it did not mean the volumes of
+  // what came after.
+  const volumes = (removal?.volumes ?? false) && !removals.includes(assignment);
+  return { kind: 'down', assignment, volumes, stage: 'deploy', problem: null };
 }
