@@ -4,7 +4,7 @@
 #
 # ROS_PACKAGES names ROS packages to install for the types that your robot's nodes speak, without their `ros-jazzy-`:
 # --build-arg ROS_PACKAGES="nav2-msgs tf2-msgs". Its data is in /var/lib/drover, a volume: the robot's memory of what it
-# ran. docs/guide.md, "In containers", says how to run it beside ROS nodes and with the machine's Docker Engine.
+# ran. docs/install.md, "In containers", says how to run it beside ROS nodes and with the machine's Docker Engine.
 
 ARG ROS_DISTRO=jazzy
 ARG NODE_BUILD_IMAGE=node:20-bookworm
