@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { cacheRoot } from '../ros/cache.mjs';
 import { run, SetupError } from '../ros/run.mjs';
 import { DISTROS } from '../ros/wheels.mjs';
-import { standIns } from './stand-ins.mjs';
+import { nodeStandIns, rosStandIns } from './stand-ins.mjs';
 
 /** What the images are called; docker/compose.yaml takes them by DROVER_CLOUD_IMAGE and DROVER_AGENT_IMAGE. */
 export const IMAGES = { cloud: 'drover-local/cloud', agent: 'drover-local/agent' };
@@ -20,18 +20,19 @@ const checkout = new URL('../../', import.meta.url).pathname;
 
 /** @throws {SetupError} naming what is missing or what failed. */
 export async function buildImages({ distro = 'jazzy', log }) {
-  const bases = await standIns({ distro, log });
-  const node = { NODE_BUILD_IMAGE: bases.node, NODE_IMAGE: bases.nodeSlim };
-  // One after the other: both begin with the same stage, which the second then finds made.
-  await build('cloud', node, log);
+  const { node, nodeSlim } = await nodeStandIns({ log });
+  const args = { NODE_BUILD_IMAGE: node, NODE_IMAGE: nodeSlim };
+  // Side by side: one mostly compiles, the other mostly writes to the disk.
+  const [ros] = await Promise.all([rosStandIns({ distro, log }), build('cloud', args, log)]);
+  // After the cloud's: both begin with the same stages, which the second then finds made.
   await build(
     'agent',
     {
-      ...node,
+      ...args,
       ROS_DISTRO: distro,
-      ROS_BUILD_IMAGE: bases.ros,
-      ROS_IMAGE: bases.ros,
-      DOCKER_CLI_IMAGE: bases.dockerCli,
+      ROS_BUILD_IMAGE: ros.rosBase,
+      ROS_IMAGE: ros.rosCore,
+      DOCKER_CLI_IMAGE: ros.dockerCli,
       // The stand-in has no apt repository of ROS; it has test_msgs for example_interfaces.
       ROS_PACKAGES: '',
     },
