@@ -111,7 +111,14 @@ export class Executor {
     const args = ['up', '--detach', '--no-build', '--pull', 'never', '--remove-orphans', ...services];
     try {
       const signal = AbortSignal.any([run.signal, patience.signal]);
-      const end = await cli.run(args, { files: run.files, signal });
+      let end = await cli.run(args, { files: run.files, signal });
+      for (const removed = new Set<string>(); end.kind === 'failed'; ) {
+        const stuck = stuckContainer(end.words);
+        if (stuck === null || removed.has(stuck)) break;
+        removed.add(stuck);
+        await this.#parts.engine.remove(stuck);
+        end = await cli.run(args, { files: run.files, signal });
+      }
       if (end.kind === 'failed') throw await this.#startFailed(end.words);
     } catch (error) {
       if (!(error instanceof CliAbortedError) || run.signal.aborted) throw error;
@@ -212,6 +219,14 @@ export class Executor {
 
 function graces(containers: readonly Container[]): number[] {
   return [10, ...containers.map(({ stopGraceS }) => stopGraceS ?? 0)];
+}
+
+/**
+ * The container that an engine was just starting when it was killed: containerd has it, the engine does not know, and can never start
+ * it. Another in its place can be. Null: that is not what was said.
+ */
+export function stuckContainer(words: string): string | null {
+  return /task ([0-9a-f]{64}): already exists/.exec(words)?.[1] ?? null;
 }
 
 /** What compose changes while it comes further; a health that changes is none of its doing. */
