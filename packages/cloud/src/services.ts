@@ -6,6 +6,7 @@ import { DryRun } from './commands/dry-run.js';
 import { COMMAND_PURGES } from './commands/purge.js';
 import { commandEndpoints } from './commands/routes.js';
 import { composeChecker } from './compose/content.js';
+import { desiredCompose } from './compose/desired-compose.js';
 import { ComposeFiles } from './compose/files.js';
 import { ComposeInquiries } from './compose/inquiries.js';
 import { COMPOSE_PURGES } from './compose/purge.js';
@@ -60,7 +61,7 @@ export type Services = ReturnType<typeof createServices>;
 export function createServices(options: ServiceOptions) {
   const { store, bus, log, now, unstored = new Map() } = options;
   const keys = new Keys({ db: store.db, now });
-  const desired = new DesiredState({ store, bus });
+  const desired = new DesiredState({ store, bus, compose: desiredCompose });
   const deletion = new RobotDeletion({
     db: store.db,
     purges: [...COMMAND_PURGES, ...COMPOSE_PURGES, ...LINK_PURGES, ...DATA_PURGES],

@@ -7,20 +7,24 @@ import { ApiError } from '@drover/shared/api/errors';
 import type { Desired } from '@drover/shared/link/desired';
 import { sql } from 'kysely';
 import type { Bus } from '../bus/bus.js';
-import { composeOfRobot } from '../compose/store.js';
 import type { Store, Tx } from '../db/store.js';
 import { RobotGoneError } from '../robots/robot-gone.js';
 
 /** How often vitals are sampled, seconds. */
 export const VITALS_PERIOD_S = 5;
 
+/** A part of the document whose rows are another folder's: that folder is built on this one, so it is handed in. */
+type Part<K extends keyof Desired> = (tx: Tx, robotKey: number) => Promise<Pick<Desired, K>>;
+
 export class DesiredState {
   readonly #store: Store;
   readonly #bus: Bus;
+  readonly #compose: Part<'compose' | 'compose_removal'>;
 
-  constructor(options: { store: Store; bus: Bus }) {
+  constructor(options: { store: Store; bus: Bus; compose: Part<'compose' | 'compose_removal'> }) {
     this.#store = options.store;
     this.#bus = options.bus;
+    this.#compose = options.compose;
   }
 
   /** The document of now. @throws RobotGoneError */
@@ -40,7 +44,7 @@ export class DesiredState {
         vitals: { enabled: robot.vitals_enabled === 1, period_s: VITALS_PERIOD_S },
         logs: { enabled: robot.logs_enabled === 1, min_level: robot.logs_min_level },
         streams: await streamsOf(tx, robotKey),
-        ...(await composeOf(tx, robotKey)),
+        ...(await this.#compose(tx, robotKey)),
       };
     });
   }
@@ -78,18 +82,4 @@ async function streamsOf(tx: Tx, robotKey: number): Promise<Desired['streams']> 
     .orderBy('key')
     .execute();
   return rows.map((row) => ({ ...row, enabled: row.enabled === 1 }));
-}
-
-async function composeOf(tx: Tx, robotKey: number): Promise<Pick<Desired, 'compose' | 'compose_removal'>> {
-  const row = await composeOfRobot(tx, robotKey).executeTakeFirst();
-  if (!row) return { compose: null };
-  const { id, version, name, assignment } = row;
-  // Also where it is down already: a robot whose disk went back in time learns of it again. But volumes go once: were this store
-  // set back to a backup, those would go that hold what the robot has done since.
-  if (row.removal_volumes !== null) {
-    const volumes = row.removal_volumes === 1 && row.state !== 'down';
-    return { compose: null, compose_removal: { assignment, volumes } };
-  }
-  const content = JSON.parse(row.content) as Record<string, unknown>;
-  return { compose: { id, version, name, content, assignment, override_lock: row.override_lock === 1 } };
 }
