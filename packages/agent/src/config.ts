@@ -5,7 +5,7 @@ import { LINK_PATH } from '@drover/shared/link/protocol';
 import { nearestName } from '@drover/shared/ros/describe-value';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { type DockerEnv, dockerEnv } from './compose/docker-env.js';
+import { type DockerEnv, dockerEnv } from './compose/docker/docker-env.js';
 import type { ComposeRules } from './policy/compose-rules.js';
 import type { PolicyRules } from './policy/policy.js';
 import { DEFAULT_POLICY, readPolicy } from './policy/policy-file.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { BOX, describeDocker, docker } from './box.fixture.js';
 import { NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
+import { BOX, describeDocker, docker } from './docker/box.fixture.js';
 
 describeDocker('a compose file', () => {
   it('is up when its services run, and down when it is taken away', async () => {

@@ -5,9 +5,9 @@ import type { Desired } from '@drover/shared/link/desired';
 import { onTestFinished } from 'vitest';
 import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
 import { silent, tempDataDir } from '../spool/fixture.js';
-import { BOX, docker } from './box.fixture.js';
 import type { Compose, ComposeOptions } from './compose.js';
-import { type DockerEnv, dockerEnv } from './docker-env.js';
+import { BOX, docker } from './docker/box.fixture.js';
+import { type DockerEnv, dockerEnv } from './docker/docker-env.js';
 import { openCompose } from './open.js';
 import { ComposeQuestions } from './questions.js';
 

@@ -4,19 +4,19 @@ import type { ComposeStatus, ComposeVersion } from '@drover/shared/link/compose-
 import type { Desired } from '@drover/shared/link/desired';
 import type { Welcome } from '@drover/shared/link/welcome';
 import type { Logger } from 'pino';
-import { Applier } from './applier.js';
-import { type CliOptions, ComposeCli } from './cli.js';
 import { ComposeReporter, type ComposeUplink } from './compose-reporter.js';
-import type { Owner, Prepare } from './deployable.js';
-import { Deployer } from './deployer.js';
-import type { DockerEnv } from './docker-env.js';
-import { Engine } from './engine.js';
-import { Executor } from './executor.js';
-import { Observer } from './observer.js';
-import { Progress } from './progress.js';
-import { StateFile } from './state-file.js';
+import { Applier } from './deployment/applier.js';
+import { Deployer } from './deployment/deployer.js';
+import { Executor } from './deployment/executor.js';
+import { Progress } from './deployment/progress.js';
+import { StateFile } from './deployment/state-file.js';
+import { UpdateLock } from './deployment/update-lock.js';
+import { type CliOptions, ComposeCli } from './docker/cli.js';
+import type { DockerEnv } from './docker/docker-env.js';
+import { Engine } from './docker/engine.js';
+import { Observer } from './docker/observer.js';
+import type { Owner, Prepare } from './document/deployable.js';
 import { statusOf } from './status.js';
-import { UpdateLock } from './update-lock.js';
 
 export interface ComposeOptions {
   readonly dataDir: string;

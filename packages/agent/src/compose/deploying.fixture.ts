@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
-import { dockerEnv } from './docker-env.js';
+import { dockerEnv } from './docker/docker-env.js';
 import { openCompose } from './open.js';
 
 /**

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
 import { Compose } from './compose.js';
-import { prepareDocument } from './prepare.js';
-import { type AgentFiles, lookAround } from './surroundings.js';
+import { prepareDocument } from './document/prepare.js';
+import { type AgentFiles, lookAround } from './document/surroundings.js';
 
 /** Compose deployments as the settings say. */
 export function openCompose(

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { composeLogsAnswer, composePlanAnswer } from '@drover/shared/link/compose-answers';
 import { expect, it, onTestFinished } from 'vitest';
-import { BOX, describeDocker, docker } from './box.fixture.js';
 import { NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
-import { UnknownServiceError } from './logs.js';
+import { BOX, describeDocker, docker } from './docker/box.fixture.js';
+import { UnknownServiceError } from './docker/logs.js';
 
 async function plan(test: TestCompose, services: Record<string, unknown>, top: object = {}) {
   return composePlanAnswer.parse(await test.questions.plan({ services, ...top }));

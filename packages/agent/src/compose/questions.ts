@@ -1,9 +1,9 @@
 import type { ComposeLogsAnswer, ComposePlanAnswer } from '@drover/shared/link/compose-answers';
 import type { Config } from '../config.js';
 import type { Compose } from './compose.js';
-import { DryRun } from './dry-run.js';
-import { readLogs } from './logs.js';
-import { type AgentFiles, lookAround } from './surroundings.js';
+import { readLogs } from './docker/logs.js';
+import { type AgentFiles, lookAround } from './document/surroundings.js';
+import { DryRun } from './dry-run/dry-run.js';
 
 /** Answers to the cloud's questions about compose. Only looks: nothing that runs changes for a question. */
 export class ComposeQuestions {

@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { ComposePhase } from '@drover/shared/link/compose-status';
 import { expect, it, onTestFinished } from 'vitest';
-import { BOX, describeDocker, docker } from './box.fixture.js';
 import { NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
-import { EngineWay } from './engine-way.fixture.js';
+import { BOX, describeDocker, docker } from './docker/box.fixture.js';
+import { EngineWay } from './docker/engine-way.fixture.js';
 
 describeDocker('without a Docker Engine', () => {
   it('a deployment waits, says so, and goes on when there is one', async () => {

@@ -5,9 +5,9 @@ import {
   type ComposeService,
   type ComposeStatus,
 } from '@drover/shared/link/compose-status';
-import { type Container, sinceMs } from './container.js';
-import type { Progress } from './progress.js';
-import type { Deployment, Problem } from './state-file.js';
+import type { Progress } from './deployment/progress.js';
+import type { Deployment, Problem } from './deployment/state-file.js';
+import { type Container, sinceMs } from './docker/container.js';
 
 const MESSAGE_LENGTH_MAX = 4096;
 

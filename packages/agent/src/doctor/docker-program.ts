@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { dockerEnv } from '../compose/docker-env.js';
+import { dockerEnv } from '../compose/docker/docker-env.js';
 import { errorCode } from './check.js';
 
 const OUTPUT_BYTES_MAX = 64 * 1024;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { checkAnswer, graphAnswer, interfaceAnswer, type RobotCheckName } from '@drover/shared/link/answers';
 import { answer, type Question } from '@drover/shared/link/query';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { UnknownServiceError } from '../compose/logs.js';
+import { UnknownServiceError } from '../compose/docker/logs.js';
 import { NO_RULES, Policy } from '../policy/policy.js';
 import { readPolicy } from '../policy/policy-file.js';
 import { QuarantinedError } from '../ros/graph.js';

@@ -9,7 +9,7 @@ import type { ComposeLogsAnswer, ComposePlanAnswer } from '@drover/shared/link/c
 import type { Answer, Query, Question } from '@drover/shared/link/query';
 import type { InterfaceDefinition, MessageSchema } from '@drover/shared/ros/definitions';
 import type { Logger } from 'pino';
-import { UnknownServiceError } from '../compose/logs.js';
+import { UnknownServiceError } from '../compose/docker/logs.js';
 import type { ComposeQuestions } from '../compose/questions.js';
 import { UnknownTypeError } from '../ros/graph.js';
 import { type CheckParts, checkCommand } from './check.js';

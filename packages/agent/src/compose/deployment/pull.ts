@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { credentialsFor } from './credentials.js';
-import { DeployError } from './deploy-error.js';
-import type { DockerEnv } from './docker-env.js';
-import type { Engine } from './engine.js';
-import { EngineRefusedError } from './engine-error.js';
+import { credentialsFor } from '../docker/credentials.js';
+import type { DockerEnv } from '../docker/docker-env.js';
+import type { Engine } from '../docker/engine.js';
+import { EngineRefusedError } from '../docker/engine-error.js';
+import { DeployError } from '../document/deploy-error.js';
 
 /** A line of the engine's progress. */
 const progressSchema = z.object({

@@ -1,16 +1,16 @@
 import type { ComposeImage } from '@drover/shared/link/compose-status';
 import type { Logger } from 'pino';
-import type { ComposeCli } from './cli.js';
-import type { Container } from './container.js';
-import { DeployError } from './deploy-error.js';
-import { makeDeployable, type Owner, type Prepare } from './deployable.js';
-import type { Engine } from './engine.js';
-import { EngineUnavailableError } from './engine-error.js';
+import type { ComposeCli } from '../docker/cli.js';
+import type { Container } from '../docker/container.js';
+import type { Engine } from '../docker/engine.js';
+import { EngineUnavailableError } from '../docker/engine-error.js';
+import type { Observer } from '../docker/observer.js';
+import { DeployError } from '../document/deploy-error.js';
+import { makeDeployable, type Owner, type Prepare } from '../document/deployable.js';
+import type { Service } from '../document/services.js';
 import type { Executor, Run } from './executor.js';
-import type { Observer } from './observer.js';
 import { type Desired, plan, type Step } from './plan.js';
 import type { Progress } from './progress.js';
-import type { Service } from './services.js';
 import type { GoodVersion, StateFile, Version } from './state-file.js';
 
 export interface ApplierParts {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import { type Container, runOf } from './container.js';
-import type { Engine } from './engine.js';
-import type { Observer } from './observer.js';
-import type { Service } from './services.js';
+import { type Container, runOf } from '../docker/container.js';
+import type { Engine } from '../docker/engine.js';
+import type { Observer } from '../docker/observer.js';
+import type { Service } from '../document/services.js';
 import type { StateFile } from './state-file.js';
 
 /** What is not as it should be is given that long: compose by hand, or the engine, may be about to mend it. */

@@ -1,5 +1,5 @@
-import type { Container } from './container.js';
-import type { Service } from './services.js';
+import type { Container } from '../docker/container.js';
+import type { Service } from '../document/services.js';
 
 /** A service named `web` of one container. */
 export function service(overrides: Partial<Service> = {}): Service {

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { SURROUNDINGS } from '../policy/compose.fixture.js';
-import { DEFAULT_COMPOSE_RULES } from '../policy/compose-rules.js';
-import { tempDataDir } from '../spool/fixture.js';
-import { BOX, describeDocker } from './box.fixture.js';
-import { env } from './compose.fixture.js';
+import { SURROUNDINGS } from '../../policy/compose.fixture.js';
+import { DEFAULT_COMPOSE_RULES } from '../../policy/compose-rules.js';
+import { tempDataDir } from '../../spool/fixture.js';
+import { env } from '../compose.fixture.js';
+import { BOX, describeDocker } from '../docker/box.fixture.js';
 import { DocumentRefused } from './document.js';
 import { prepareDocument } from './prepare.js';
 

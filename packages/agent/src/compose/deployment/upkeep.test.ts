@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Container } from './container.js';
+import type { Container } from '../docker/container.js';
 import { container, service } from './plan.fixture.js';
 import { astray } from './upkeep.js';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { tempDataDir } from '../spool/fixture.js';
+import { tempDataDir } from '../../spool/fixture.js';
 
 /** A way to the machine's Docker Engine that can be closed and opened: to whoever goes it, the engine ends and comes back. */
 export class EngineWay {

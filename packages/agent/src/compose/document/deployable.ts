@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ZodError } from 'zod';
-import { AGENT_LABEL, ROBOT_LABEL } from './container.js';
+import { AGENT_LABEL, ROBOT_LABEL } from '../docker/container.js';
 import { DeployError } from './deploy-error.js';
 import { DocumentRefused } from './document.js';
 import { composeText, type PreparedDocument } from './prepare.js';

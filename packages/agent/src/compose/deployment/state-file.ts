@@ -4,7 +4,7 @@ import { robotComposeErrorCode } from '@drover/shared/api/compose';
 import { jsonObject, uuid } from '@drover/shared/link/fields';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { writeDurably } from '../disk/durable-file.js';
+import { writeDurably } from '../../disk/durable-file.js';
 
 const problem = z.object({
   code: robotComposeErrorCode,

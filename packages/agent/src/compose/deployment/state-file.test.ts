@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { silent, tempDataDir } from '../spool/fixture.js';
+import { silent, tempDataDir } from '../../spool/fixture.js';
 import { StateFile } from './state-file.js';
 import { taskOf } from './task.js';
 

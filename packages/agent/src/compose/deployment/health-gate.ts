@@ -1,5 +1,5 @@
-import type { Container } from './container.js';
-import type { Service } from './services.js';
+import type { Container } from '../docker/container.js';
+import type { Service } from '../document/services.js';
 
 /** What has run this long without a fault is taken to run. */
 const SETTLE_MS = 3_000;

@@ -1,16 +1,16 @@
 import type { ComposeImage, ComposePhase } from '@drover/shared/link/compose-status';
-import { CliAbortedError, type ComposeCli } from './cli.js';
-import type { Container } from './container.js';
-import { DeployError } from './deploy-error.js';
-import type { DockerEnv } from './docker-env.js';
-import type { Engine } from './engine.js';
-import { EngineUnavailableError } from './engine-error.js';
+import { CliAbortedError, type ComposeCli } from '../docker/cli.js';
+import type { Container } from '../docker/container.js';
+import type { DockerEnv } from '../docker/docker-env.js';
+import type { Engine } from '../docker/engine.js';
+import { EngineUnavailableError } from '../docker/engine-error.js';
+import { lastLines } from '../docker/logs.js';
+import type { Observer } from '../docker/observer.js';
+import { DeployError } from '../document/deploy-error.js';
+import type { Service } from '../document/services.js';
 import { HealthGate } from './health-gate.js';
-import { lastLines } from './logs.js';
-import type { Observer } from './observer.js';
 import type { Step } from './plan.js';
 import { pullImage } from './pull.js';
-import type { Service } from './services.js';
 import type { UpdateLock } from './update-lock.js';
 
 /** Longest wait of the health gate without a look. */

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkPolicy, type Refusal, type Surroundings } from '../policy/compose.js';
-import type { ComposeRules } from '../policy/compose-rules.js';
-import { type CliOptions, ComposeCli } from './cli.js';
+import { checkPolicy, type Refusal, type Surroundings } from '../../policy/compose.js';
+import type { ComposeRules } from '../../policy/compose-rules.js';
+import { type CliOptions, ComposeCli } from '../docker/cli.js';
 import { checkSelfContained, DocumentRefused } from './document.js';
 
 export interface PrepareOptions {

@@ -1,6 +1,6 @@
 import type { ComposePlanAnswer } from '@drover/shared/link/compose-answers';
-import type { Container } from './container.js';
-import type { Service } from './services.js';
+import type { Container } from '../docker/container.js';
+import type { Service } from '../document/services.js';
 
 export type ServicePlan = ComposePlanAnswer['services'][number];
 

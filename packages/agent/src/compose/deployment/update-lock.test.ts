@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { tempDataDir } from '../spool/fixture.js';
+import { tempDataDir } from '../../spool/fixture.js';
 import { UpdateLock, UpdateLockError } from './update-lock.js';
 
 function lockFile() {

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { tempDataDir } from '../spool/fixture.js';
+import { tempDataDir } from '../../spool/fixture.js';
 import { realPath, realPathOutside } from './real-path.js';
 
 /** What the container has of the machine's /srv: maps/, and links beside it. */

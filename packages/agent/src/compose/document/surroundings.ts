@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type Docker from 'dockerode';
-import type { Config } from '../config.js';
-import type { Surroundings } from '../policy/compose.js';
-import { isWithin } from '../policy/path-pattern.js';
-import { PROJECT_LABEL } from './container.js';
-import type { Engine } from './engine.js';
+import type { Config } from '../../config.js';
+import type { Surroundings } from '../../policy/compose.js';
+import { isWithin } from '../../policy/path-pattern.js';
+import { PROJECT_LABEL } from '../docker/container.js';
+import type { Engine } from '../docker/engine.js';
 import { type OwnMount, realPath, realPathOutside } from './real-path.js';
 
 const SOCKETS = [
@@ -58,8 +58,8 @@ function directoriesOf({ DockerRootDir: root }: { readonly DockerRootDir?: unkno
 function programDirectory(): string {
   const parts = import.meta.dirname.split('/');
   const modules = parts.indexOf('node_modules');
-  // packages/agent/dist/compose in a checkout and in the image.
-  return modules > 0 ? parts.slice(0, modules).join('/') : resolve(import.meta.dirname, '../../../..');
+  // packages/agent/dist/compose/document in a checkout and in the image.
+  return modules > 0 ? parts.slice(0, modules).join('/') : resolve(import.meta.dirname, '../../../../..');
 }
 
 async function foreignOf(docker: Docker, project: string) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Container, runOf } from './container.js';
+import { type Container, runOf } from '../docker/container.js';
 import { container, service } from './plan.fixture.js';
 import { type Current, type Desired, ImageMissingError, plan, planFailure } from './plan.js';
 

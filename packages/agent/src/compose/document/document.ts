@@ -1,4 +1,4 @@
-import type { Refusal } from '../policy/compose.js';
+import type { Refusal } from '../../policy/compose.js';
 
 /** The document can't run here, or may not. */
 export class DocumentRefused extends Error {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Container } from './container.js';
+import type { Container } from '../docker/container.js';
+import type { Service } from '../document/services.js';
 import { HealthGate } from './health-gate.js';
 import { container, service } from './plan.fixture.js';
-import type { Service } from './services.js';
 
 const WINDOW_MS = 60_000;
 

@@ -1,5 +1,5 @@
-import { type Container, runOf } from './container.js';
-import type { Service } from './services.js';
+import { type Container, runOf } from '../docker/container.js';
+import type { Service } from '../document/services.js';
 
 /** One thing to do. In the order of the plan; the first that fails ends it. */
 export type Step =

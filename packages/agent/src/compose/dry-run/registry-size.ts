@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { z } from 'zod';
-import type { DockerEnv } from './docker-env.js';
+import type { DockerEnv } from '../docker/docker-env.js';
 
 const ASK_MS_MAX = 8_000;
 const OUTPUT_BYTES_MAX = 4 * 1024 * 1024;

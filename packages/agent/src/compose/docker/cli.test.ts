@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { tempDataDir } from '../spool/fixture.js';
+import { tempDataDir } from '../../spool/fixture.js';
 import { ComposeCli } from './cli.js';
 import { EngineUnavailableError } from './engine-error.js';
 

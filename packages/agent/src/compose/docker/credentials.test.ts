@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tempDataDir } from '../spool/fixture.js';
+import { tempDataDir } from '../../spool/fixture.js';
 import { credentialsFor, registryKey } from './credentials.js';
 
 function home(config: unknown): string {

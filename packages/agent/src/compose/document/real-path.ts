@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isWithin } from '../policy/path-pattern.js';
+import { isWithin } from '../../policy/path-pattern.js';
 
 /** Of the container that the agent runs in: a directory or file of the machine, and where it is there. */
 export interface OwnMount {

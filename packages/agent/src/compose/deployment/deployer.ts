@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Logger } from 'pino';
+import type { ComposeCli } from '../docker/cli.js';
+import type { Engine } from '../docker/engine.js';
+import { EngineRefusedError, EngineUnavailableError } from '../docker/engine-error.js';
+import type { Observer } from '../docker/observer.js';
+import { DeployError } from '../document/deploy-error.js';
 import type { Applier, Scope } from './applier.js';
-import type { ComposeCli } from './cli.js';
-import { DeployError } from './deploy-error.js';
-import type { Engine } from './engine.js';
-import { EngineRefusedError, EngineUnavailableError } from './engine-error.js';
-import type { Observer } from './observer.js';
 import { ImageMissingError, planFailure } from './plan.js';
 import type { Progress } from './progress.js';
 import type { DownTask, GoodVersion, Problem, StateFile, UpTask } from './state-file.js';
