@@ -134,19 +134,19 @@ describeDocker('a compose file', () => {
     const top = { volumes: { data: {} } };
     const services = { web: runs({ volumes: ['data:/data', '/scratch'] }) };
     await robot.settled(robot.assign(services, { top }));
-    await robot.settled(robot.remove(false));
+    await robot.settled(robot.remove());
     expect(robot.volumes()).toContain(`${robot.project}_data`);
     await robot.settled(robot.assign(services, { top }));
-    await robot.settled(robot.remove(true));
+    await robot.settled(robot.remove({ volumes: true }));
     expect(robot.volumes()).toEqual([]);
   });
 
   it('gives up volumes that were kept when they are asked for later', async () => {
     const robot = new TestCompose();
     await robot.settled(robot.assign({ web: runs({ volumes: ['data:/data'] }) }, { top: { volumes: { data: {} } } }));
-    await robot.settled(robot.remove(false));
+    await robot.settled(robot.remove());
     await robot.restart();
-    await robot.settled(robot.remove(true));
+    await robot.settled(robot.remove({ volumes: true }));
     expect(robot.volumes()).toEqual([]);
   });
 
@@ -158,7 +158,7 @@ describeDocker('a compose file', () => {
       const failed = await robot.settled(robot.assign({ web: runs() }));
       expect(failed).toMatchObject({ state: 'error', error_code: 'start_failed' });
       expect(failed.error_message).toContain('DROVER_COMPOSE_PROJECT');
-      await robot.settled(robot.remove(true));
+      await robot.settled(robot.remove({ volumes: true }));
       expect(docker('inspect', '-f', '{{.State.Status}}', foreign)).toBe('running');
     } finally {
       docker('rm', '-f', foreign);

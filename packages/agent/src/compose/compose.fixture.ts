@@ -91,9 +91,9 @@ export class TestCompose {
     return assignment;
   }
 
-  remove(volumes = false): string {
+  remove({ volumes = false, override = false } = {}): string {
     const assignment = randomUUID();
-    this.#wanted = { compose: null, compose_removal: { assignment, volumes } };
+    this.#wanted = { compose: null, compose_removal: { assignment, volumes, override_lock: override } };
     this.#compose.apply(this.#wanted, 'robot-1');
     return assignment;
   }

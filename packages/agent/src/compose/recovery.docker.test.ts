@@ -191,6 +191,18 @@ describeDocker("the update lock in a program's hand", () => {
     expect(robot.status).toMatchObject({ state: 'up' });
     expect(mission.exitCode).toBeNull();
   });
+
+  it('holds a removal off, and not one that overrides it', async () => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs() }));
+    const mission = await holdLock(robot);
+    robot.remove();
+    const held = await robot.until(({ phase }) => phase === 'held');
+    expect(held.services).toMatchObject([{ state: 'running' }]);
+    await robot.settled(robot.remove({ override: true }));
+    expect(robot.status).toMatchObject({ state: 'down', services: [] });
+    expect(mission.exitCode).toBeNull();
+  });
 });
 
 async function holdLock(robot: TestCompose): Promise<ChildProcess> {

@@ -135,7 +135,7 @@ describe('compose files', () => {
     await cloud.delete('/robots/rover-1/compose-file');
     const after = await cloud.services.desired.forRobot(key);
     expect(after).toMatchObject({ compose: null, revision: before.revision + 1 });
-    expect(after.compose_removal).toEqual({ assignment, volumes: false });
+    expect(after.compose_removal).toEqual({ assignment, volumes: false, override_lock: false });
     expect(after.compose_removal?.assignment).not.toBe(before.compose?.assignment);
   });
 

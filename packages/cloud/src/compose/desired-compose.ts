@@ -11,7 +11,7 @@ export async function desiredCompose(tx: Tx, robotKey: number): Promise<Pick<Des
   // set back to a backup, those would go that hold what the robot has done since.
   if (row.removal_volumes !== null) {
     const volumes = row.removal_volumes === 1 && row.state !== 'down';
-    return { compose: null, compose_removal: { assignment, volumes } };
+    return { compose: null, compose_removal: { assignment, volumes, override_lock: row.override_lock === 1 } };
   }
   const content = JSON.parse(row.content) as Record<string, unknown>;
   return { compose: { id, version, name, content, assignment, override_lock: row.override_lock === 1 } };

@@ -210,6 +210,18 @@ describe('what a robot tells of its compose file', () => {
     expect((await cloud.delete(`${PATH}?volumes=yes`)).status).toBe(400);
   });
 
+  it('tells a removal that waits no longer to wait for the lock, which another without a word on it leaves so', async () => {
+    await assign();
+    const waiting = await remove();
+    expect(waiting?.override_lock).toBe(false);
+    const overriding = await remove('?override_lock=true');
+    expect(overriding).toMatchObject({ volumes: false, override_lock: true });
+    expect(overriding?.assignment).not.toBe(waiting?.assignment);
+    expect((await detail()).override_lock).toBe(true);
+    await cloud.delete(PATH);
+    expect((await cloud.services.desired.forRobot(robot.ref.key)).compose_removal).toEqual(overriding);
+  });
+
   it('asks for the volumes of a removal once: not of a robot that has done since what a backup knows nothing of', async () => {
     await assign();
     const removal = await remove('?volumes=true');

@@ -9,7 +9,7 @@
  * still says of an older one changes nothing. One that was never connected can't have been told of its file: removed there,
  * the file is `down` at once.
  */
-import type { AssignComposeFileBody, RobotComposeFile } from '@drover/shared/api/compose';
+import type { AssignComposeFileBody, RemoveComposeFileQuery, RobotComposeFile } from '@drover/shared/api/compose';
 import { ApiError } from '@drover/shared/api/errors';
 import { v7 as uuidv7 } from 'uuid';
 import type { Store } from '../db/store.js';
@@ -83,14 +83,15 @@ export class RobotCompose {
 
   /**
    * Takes the file off the robot, and its volumes where asked to. Once more: nothing where that is done or under way; another try
-   * where it failed, or where the volumes are spoken of otherwise.
+   * where it failed, where the volumes are spoken of otherwise, or where it is no longer to wait for the robot's update lock.
    * @throws ApiError compose_file_not_assigned
    */
-  async remove(robot: RobotRef, { volumes }: { readonly volumes: boolean }): Promise<void> {
+  async remove(robot: RobotRef, { volumes, override_lock: overrides }: RemoveComposeFileQuery): Promise<void> {
     await this.#desired.change(robot.key, async (tx) => {
       const row = await composeOfRobot(tx, robot.key).executeTakeFirst();
       if (!row) throw notAssigned(robot);
-      if (row.state === 'pending_down' && (row.removal_volumes === 1) === volumes) return;
+      const isAskedFor = (row.removal_volumes === 1) === volumes && (row.override_lock === 1 || !overrides);
+      if (row.state === 'pending_down' && isAskedFor) return;
       if (row.state === 'down' && !(volumes && row.removal_volumes === 0)) return;
       const { provisioned } = await tx
         .selectFrom('robots')
@@ -103,7 +104,7 @@ export class RobotCompose {
           state: provisioned === 1 ? 'pending_down' : 'down',
           error_code: null,
           assignment: this.#newId(),
-          override_lock: 0,
+          override_lock: overrides ? 1 : 0,
           removal_volumes: volumes ? 1 : 0,
         })
         .where('robot_key', '=', robot.key)

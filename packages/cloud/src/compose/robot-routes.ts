@@ -57,7 +57,8 @@ export function robotComposeEndpoints({ robots, compose, reports, inquiries }: R
       operationId: 'removeRobotComposeFile',
       tag,
       summary: 'Take the compose file off a robot',
-      description: 'Named volumes stay unless volumes=true.',
+      description:
+        'Named volumes stay unless volumes=true. Waits for the robot’s update lock unless override_lock=true.',
       scope: 'compose-files:write',
       query: removeComposeFileQuery,
       answers: { 202: { description: 'The robot takes it down', schema: confirmation } },

@@ -84,4 +84,8 @@ export type AssignComposeFileBody = z.infer<typeof assignComposeFileBody>;
 
 export const removeComposeFileQuery = z.object({
   volumes: booleanParameter.meta({ description: 'true: the named volumes go too, and what is in them' }),
+  override_lock: booleanParameter.meta({
+    description: 'true: also while the robot’s own programs hold the update lock',
+  }),
 });
+export type RemoveComposeFileQuery = z.infer<typeof removeComposeFileQuery>;

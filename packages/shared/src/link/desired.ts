@@ -37,6 +37,13 @@ export const desired = z.object({
     })
     .nullable(),
   /** Since version 5, where `compose` is null: how what was assigned before is taken down. Absent: volumes stay. */
-  compose_removal: z.object({ assignment: uuid, volumes: z.boolean() }).nullish(),
+  compose_removal: z
+    .object({
+      assignment: uuid,
+      volumes: z.boolean(),
+      /** As of an assignment. */
+      override_lock: z.boolean().optional(),
+    })
+    .nullish(),
 });
 export type Desired = z.infer<typeof desired>;

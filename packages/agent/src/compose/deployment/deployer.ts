@@ -208,7 +208,7 @@ export class Deployer {
 
   async #takeDown(task: DownTask, scope: Scope): Promise<void> {
     const { state, applier, progress } = this.#parts;
-    const options = { volumes: task.volumes, locked: true };
+    const options = { volumes: task.volumes, locked: !task.override_lock };
     this.#upkeep.begin();
     const problem = await this.#attempt(scope, async () => {
       await applier.down(options, this.#robot, scope);

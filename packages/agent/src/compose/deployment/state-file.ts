@@ -42,6 +42,7 @@ const downTask = z.object({
   kind: z.literal('down'),
   assignment: uuid,
   volumes: z.boolean(),
+  override_lock: z.boolean(),
   stage: z.enum(['deploy', 'done']),
   problem: problem.nullable(),
 });

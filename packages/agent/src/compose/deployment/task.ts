@@ -26,5 +26,6 @@ export function taskOf(
   // One that was carried out before comes again from a cloud that was set back to a backup: it did not mean the volumes of
   // what came after.
   const volumes = (removal?.volumes ?? false) && !removals.includes(assignment);
-  return { kind: 'down', assignment, volumes, stage: 'deploy', problem: null };
+  const override_lock = removal?.override_lock ?? false;
+  return { kind: 'down', assignment, volumes, override_lock, stage: 'deploy', problem: null };
 }
