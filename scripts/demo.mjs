@@ -105,6 +105,8 @@ async function startAgent(api, url, id) {
     DROVER_ROS: 'simulated',
     DROVER_CONFIG: '',
     DROVER_LOG_LEVEL: 'warn',
+    // One each: the machine's Docker Engine, where it has one, is every robot's.
+    DROVER_COMPOSE_PROJECT: `drover-demo-${id.toLowerCase()}`,
   });
 }
 

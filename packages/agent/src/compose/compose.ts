@@ -59,6 +59,8 @@ export class Compose {
     this.#observer = new Observer({ engine: this.engine, project, log });
     const onMissing = () => log.warn('there is no flock program (util-linux): nobody can hold an update off');
     const lock = new UpdateLock({ path: lockFile ?? join(directory, 'update.lock'), onMissing });
+    const problem = lock.make();
+    if (problem !== null) log.error(problem);
     const parts = { cli, engine: this.engine, observer: this.#observer };
     const executor = new Executor({ ...parts, env, lock, healthWindowMs, monotonicNow });
     const state = this.#state;
@@ -73,7 +75,10 @@ export class Compose {
 
   /** Null before anything was ever assigned. */
   status(): ComposeStatus | null {
-    return statusOf(this.#state.state, this.#progress, this.#observer.containers);
+    return statusOf(this.#state.state, this.#progress, {
+      containers: this.#observer.containers,
+      running: this.running,
+    });
   }
 
   /** By whom the labels of our containers say they are. */
@@ -81,9 +86,11 @@ export class Compose {
     return { robot: this.#robot, agent: this.#state.state.agent };
   }
 
+  /** Null also where nothing of it is there any more; as it was left while the engine can't be seen. */
   get running(): ComposeVersion | null {
     const { good } = this.#state.state;
-    return good === null ? null : { id: good.id, version: good.version };
+    const isGone = this.#observer.isWatching && this.#observer.containers.length === 0;
+    return good === null || isGone ? null : { id: good.id, version: good.version };
   }
 
   /** What the desired state says; at the agent's start, too. */

@@ -71,6 +71,19 @@ describeDocker('without a Docker Engine', () => {
 });
 
 describeDocker('what is up', () => {
+  it('is said to run only while there is something of it', async () => {
+    const robot = new TestCompose();
+    const image = `127.0.0.1:9/${robot.project}/app:1`;
+    docker('tag', BOX, image);
+    await robot.settled(robot.assign({ web: runs({ image }) }));
+    await robot.stop();
+    docker('rm', '-f', robot.id('web'));
+    docker('rmi', '-f', image);
+    await robot.restart();
+    const lost = await robot.until(({ error_code }) => error_code === 'image_pull_failed');
+    expect(lost).toMatchObject({ running: null, services: [] });
+  });
+
   it('comes back where somebody has removed a container of it', async () => {
     const robot = new TestCompose();
     await robot.settled(robot.assign({ web: runs(), more: runs() }));

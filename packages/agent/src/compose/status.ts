@@ -4,6 +4,7 @@ import {
   COMPOSE_WORDS_MAX,
   type ComposeService,
   type ComposeStatus,
+  type ComposeVersion,
 } from '@drover/shared/link/compose-status';
 import type { Progress } from './deployment/progress.js';
 import type { Deployment, Problem } from './deployment/state-file.js';
@@ -15,9 +16,9 @@ const MESSAGE_LENGTH_MAX = 4096;
 export function statusOf(
   deployment: Deployment,
   progress: Pick<Progress, 'phase' | 'heldBy' | 'images' | 'unavailable' | 'isUnsure'>,
-  containers: readonly Container[],
+  { containers, running }: { readonly containers: readonly Container[]; readonly running: ComposeVersion | null },
 ): ComposeStatus | null {
-  const { task, good } = deployment;
+  const { task } = deployment;
   if (task === null) return null;
   const { state, code, message, words } = standing(deployment, progress);
   const failure = task.kind === 'up' ? task.problem : null;
@@ -28,7 +29,7 @@ export function statusOf(
     error_code: code,
     error_message: message?.slice(0, MESSAGE_LENGTH_MAX) ?? null,
     phase: progress.phase,
-    running: good === null ? null : { id: good.id, version: good.version },
+    running,
     failed:
       task.kind === 'down' || failure === null
         ? null

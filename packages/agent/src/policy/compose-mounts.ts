@@ -112,7 +112,13 @@ function verdictOn(judge: Judge, { source, isReadOnly }: HostMount): Verdict {
       return { rule: 'agent_files', message: `${shown} holds files of the agent, which no container gets` };
     }
     const denied = deny.find(({ pattern }) => pattern.covers(form) || pattern.mayBeBelow(form));
-    if (denied) return { rule: denied.name, message: `${shown} is denied (${denied.pattern.text})` };
+    if (denied) {
+      const { text } = denied.pattern;
+      const message = denied.pattern.covers(form)
+        ? `is denied (${text})`
+        : `holds ${text}, which is denied: mount what is beside it`;
+      return { rule: denied.name, message: `${shown} ${message}` };
+    }
   }
   const sockets = engineSockets.flatMap((socket) => formsOf(judge, socket));
   const isSocket = forms.some((form) => sockets.includes(form));

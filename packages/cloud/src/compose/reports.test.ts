@@ -207,7 +207,9 @@ describe('what a robot tells of its compose file', () => {
     expect((await cloud.services.desired.forRobot(robot.ref.key)).compose_removal).toEqual(again);
     expect((await remove('?volumes=true'))?.volumes).toBe(true);
     expect((await cloud.services.desired.forRobot(robot.ref.key)).revision).toBeGreaterThan(revision);
-    expect((await cloud.delete(`${PATH}?volumes=yes`)).status).toBe(400);
+    for (const query of ['volumes=yes', 'volume=true']) {
+      expect([query, (await cloud.delete(`${PATH}?${query}`)).status]).toEqual([query, 400]);
+    }
   });
 
   it('tells a removal that waits no longer to wait for the lock, which another without a word on it leaves so', async () => {

@@ -82,7 +82,8 @@ export const assignComposeFileBody = z
   .meta({ id: 'AssignComposeFile' });
 export type AssignComposeFileBody = z.infer<typeof assignComposeFileBody>;
 
-export const removeComposeFileQuery = z.object({
+/** Strict: a misspelt `volumes` would take them off, or leave them, unnoticed. */
+export const removeComposeFileQuery = z.strictObject({
   volumes: booleanParameter.meta({ description: 'true: the named volumes go too, and what is in them' }),
   override_lock: booleanParameter.meta({
     description: 'true: also while the robot’s own programs hold the update lock',

@@ -210,11 +210,12 @@ export class Deployer {
     const { state, applier, progress } = this.#parts;
     const options = { volumes: task.volumes, locked: !task.override_lock };
     this.#upkeep.begin();
-    const problem = await this.#attempt(scope, async () => {
+    const failure = await this.#attempt(scope, async () => {
       await applier.down(options, this.#robot, scope);
       scope.signal.throwIfAborted();
     });
-    if (problem !== null) {
+    if (failure !== null) {
+      const problem: Problem = { ...failure, code: 'stop_failed' };
       this.#log.warn({ code: problem.code }, `a compose file can not be taken down: ${problem.message}`);
       return state.set({ task: { ...task, stage: 'done', problem } });
     }

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tempDataDir } from '../../spool/fixture.js';
@@ -65,5 +65,24 @@ describe('the update lock', () => {
   it('that can not be opened holds everything off, and says why', async () => {
     const lock = new UpdateLock({ path: join(tempDataDir(), 'none', 'update.lock'), onMissing: () => {} });
     await expect(lock.take(never, () => {})).rejects.toThrow(UpdateLockError);
+    expect(lock.make()).toContain('can not be used');
+  });
+
+  it('that is no file is told as such, and not waited for', async () => {
+    const pipe = lockFile();
+    execFileSync('mkfifo', [pipe.path]);
+    const directory = lockFile();
+    mkdirSync(directory.path);
+    for (const { lock } of [pipe, directory]) {
+      expect(lock.make()).toContain('that it is a file');
+      expect(lock.holder()).toBeNull();
+      await expect(lock.take(never, () => {})).rejects.toThrow(UpdateLockError);
+    }
+  });
+
+  it('is there before anything is changed, so that others can take it', async () => {
+    const { path, lock } = lockFile();
+    expect(lock.make()).toBeNull();
+    expect(statSync(path).mode & 0o777).toBe(0o644);
   });
 });

@@ -10,7 +10,7 @@ export class UpdateLockError extends Error {
   override readonly name = 'UpdateLockError';
   constructor(path: string) {
     super(
-      `the update lock ${path} can not be used: see that its directory is there and the agent's user may write in it`,
+      `the update lock ${path} can not be used: see that its directory is there, that the agent's user may write in it, and that it is a file`,
     );
   }
 }
@@ -39,7 +39,7 @@ export class UpdateLock {
    */
   async take(signal: AbortSignal, onHeld: (holder: string) => void): Promise<() => void> {
     signal.throwIfAborted();
-    this.#make();
+    if (this.make() !== null) throw new UpdateLockError(this.#path);
     const holder = spawn('flock', [this.#path, 'sh', '-c', 'echo taken; exec cat >/dev/null'], {
       stdio: ['pipe', 'pipe', 'ignore'],
       // A terminal's Ctrl-C is for the agent.
@@ -69,6 +69,7 @@ export class UpdateLock {
 
   /** Who has it: what the file says, else the process that locked it; null where that is not known. */
   holder(): string | null {
+    if (!this.#isUsable()) return null;
     try {
       const said = readFileSync(this.#path, 'utf8').trim();
       if (said !== '') return said.slice(0, HOLDER_LENGTH_MAX);
@@ -85,13 +86,37 @@ export class UpdateLock {
     return null;
   }
 
-  /** To lock a file it is enough to be able to read it; whoever reaches its directory may. */
-  #make(): void {
+  /**
+   * Makes the file, so that others can lock it: to be able to read it is enough, and whoever reaches its directory may.
+   * @returns why it can't be used; null: it can.
+   */
+  make(): string | null {
+    if (!this.#isUsable()) return new UpdateLockError(this.#path).message;
     try {
       closeSync(openSync(this.#path, 'a', 0o644));
       chmodSync(this.#path, 0o644);
     } catch {
-      // Made by another user: flock says whether it can be opened.
+      // Perhaps made by another user: it is enough to be able to read it.
+      if (!this.#isReadable()) return new UpdateLockError(this.#path).message;
+    }
+    return null;
+  }
+
+  /** False where there is something that is no file: to open a pipe, say, waits for who opens its other end. */
+  #isUsable(): boolean {
+    try {
+      return statSync(this.#path, { throwIfNoEntry: false })?.isFile() !== false;
+    } catch {
+      return false;
+    }
+  }
+
+  #isReadable(): boolean {
+    try {
+      closeSync(openSync(this.#path, 'r'));
+      return true;
+    } catch {
+      return false;
     }
   }
 }

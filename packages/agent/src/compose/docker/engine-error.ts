@@ -22,7 +22,9 @@ export function engineError(cause: unknown, host: string): EngineUnavailableErro
   const message = cause instanceof Error ? cause.message : String(cause);
   if (typeof status === 'number') {
     const said = field(field(cause, 'json'), 'message');
-    return new EngineRefusedError(status, typeof said === 'string' ? said : message);
+    // Where the answer was a stream, dockerode puts its own words before the engine's.
+    const words = typeof said === 'string' ? said : message.replace(/^\(HTTP code \d+\) [a-z ]+ - /, '');
+    return new EngineRefusedError(status, words.trim());
   }
   const code = field(cause, 'code');
   const remedy =
