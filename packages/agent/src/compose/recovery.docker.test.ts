@@ -73,14 +73,14 @@ describeDocker('without a Docker Engine', () => {
 describeDocker('what is up', () => {
   it('is said to run only while there is something of it', async () => {
     const robot = new TestCompose();
-    const image = `127.0.0.1:9/${robot.project}/app:1`;
-    docker('tag', BOX, image);
-    await robot.settled(robot.assign({ web: runs({ image }) }));
+    const name = `${robot.project}-x`;
+    await robot.settled(robot.assign({ web: runs({ container_name: name }) }));
     await robot.stop();
-    docker('rm', '-f', robot.id('web'));
-    docker('rmi', '-f', image);
+    docker('rm', '-f', name);
+    const thief = docker('create', '--name', name, BOX, 'true');
+    onTestFinished(() => void spawnSync('docker', ['rm', '-f', thief]));
     await robot.restart();
-    const lost = await robot.until(({ error_code }) => error_code === 'image_pull_failed');
+    const lost = await robot.until(({ error_code }) => error_code === 'start_failed');
     expect(lost).toMatchObject({ running: null, services: [] });
   });
 

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tempDataDir } from '../../spool/fixture.js';
@@ -68,16 +68,40 @@ describe('the update lock', () => {
     expect(lock.make()).toContain('can not be used');
   });
 
-  it('that is no file is told as such, and not waited for', async () => {
+  it('that is no file is told as such: a pipe is not waited for, and where a link leads is left as it is', async () => {
     const pipe = lockFile();
     execFileSync('mkfifo', [pipe.path]);
     const directory = lockFile();
     mkdirSync(directory.path);
-    for (const { lock } of [pipe, directory]) {
+    const link = lockFile();
+    const token = `${link.path}.token`;
+    writeFileSync(token, 'secret', { mode: 0o600 });
+    symlinkSync(token, link.path);
+    const nowhere = lockFile();
+    symlinkSync(`${nowhere.path}.none`, nowhere.path);
+    for (const { lock } of [pipe, directory, link, nowhere]) {
       expect(lock.make()).toContain('that it is a file');
       expect(lock.holder()).toBeNull();
       await expect(lock.take(never, () => {})).rejects.toThrow(UpdateLockError);
     }
+    expect(statSync(token).mode & 0o777).toBe(0o600);
+    expect(existsSync(`${nowhere.path}.none`)).toBe(false);
+  });
+
+  it('says no more of its holder than the beginning of a file, whatever is in it', () => {
+    const { path, lock } = lockFile();
+    writeFileSync(path, 'night\u0000shift');
+    truncateSync(path, 2 ** 40);
+    expect(lock.holder()).toBe('night shift');
+  });
+
+  it('is let go when it is released, whatever programs were started meanwhile', async () => {
+    const { path, lock } = lockFile();
+    const release = await lock.take(never, () => {});
+    const child = spawn('sleep', ['1000']);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    release();
+    await (await mission(path))();
   });
 
   it('is there before anything is changed, so that others can take it', async () => {
