@@ -1,4 +1,4 @@
-import { ApiError } from '@drover/shared/api/errors';
+import { ApiError, type ErrorDetail } from '@drover/shared/api/errors';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startTestCloud } from '../testing/cloud.js';
 import { composeChecker } from './content.js';
@@ -176,6 +176,16 @@ const VALID: Record<string, Document> = {
   'names of digits, a name and a version': { name: 'my-app', version: '3.8', services: { 1: { image: 'a' } } },
 };
 
+function refusalOf(document: Document): readonly ErrorDetail[] {
+  try {
+    check(document);
+  } catch (error) {
+    if (error instanceof ApiError) return error.details ?? [];
+    throw error;
+  }
+  return expect.fail('was taken');
+}
+
 /** Documents that docker compose refuses, with the place and a word of the reason. */
 const INVALID: [string, Document, string, string][] = [
   ['a null service', { services: { web: null } }, 'services.web', 'must be object'],
@@ -297,6 +307,35 @@ describe('the content of a compose file', () => {
     // Compared each with each, as the schema's library does it, this takes minutes.
     const ports = Array.from({ length: 100_000 }, (_, n) => ({ target: 80, published: n }));
     check(web({ ports }));
+  });
+
+  it('does not lose itself in a duration of many digits', { timeout: 10_000 }, () => {
+    // An expression that could read them in two ways takes most of a minute, in which no robot is served.
+    expect(refusalOf(web({ stop_grace_period: '1'.repeat(120_000) }))).toMatchObject([
+      { path: 'content.services.web.stop_grace_period' },
+    ]);
+  });
+
+  it('tells no more of a long document that is wrong everywhere than can be read', () => {
+    const many = (count: number, entry: (n: number) => unknown) => Array.from({ length: count }, (_, n) => entry(n));
+    const services = Object.fromEntries(many(1000, (n) => [`s${n}`, { image: n, ports: many(20, () => true) }]) as []);
+    const unknown = Object.fromEntries(many(90_000, (n) => [`k${n}`, 1]) as []);
+    // To look for every place that the schema has something against takes seconds.
+    expect(refusalOf({ services })).toHaveLength(1);
+    for (const document of [{ services }, web({}, unknown), web({ volumes: many(60_000, (n) => `v${n}:/d`) })]) {
+      const details = refusalOf(document);
+      expect(details.length).toBeGreaterThan(0);
+      expect(details.length).toBeLessThanOrEqual(20);
+      expect(JSON.stringify(details).length).toBeLessThan(30_000);
+    }
+  });
+
+  it('does not give a long name back whole', () => {
+    const [detail] = refusalOf(web({ networks: ['n'.repeat(100_000)] }));
+    expect(detail?.path).toBe('content.services.web.networks[0]');
+    expect(detail?.message.length).toBeLessThan(1000);
+    const [place] = refusalOf({ services: { web: { image: 'a', ['k'.repeat(100_000)]: 1 } } });
+    expect(place?.message.length).toBeLessThan(1000);
   });
 
   describe('through the store', async () => {

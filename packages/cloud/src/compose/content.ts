@@ -13,6 +13,10 @@ import { inexact } from './exact.js';
 import { nonsense } from './sense.js';
 
 const DETAILS_MAX = 20;
+/** Of a path and of a message: both quote the document. */
+const TEXT_LENGTH_MAX = 500;
+/** Of a document as text. In a longer one only the first place is told that is against the schema: to find them all takes seconds. */
+const LENGTH_MAX_FOR_ALL = 64 * 1024;
 /** As many as a robot may tell of (link/compose-status.ts); far above what one computer runs. */
 const SERVICES_MAX = 1000;
 /** What a keyword of alternatives says beside what its alternatives said. */
@@ -24,7 +28,41 @@ export type CheckCompose = (content: Record<string, unknown>) => void;
 export function composeChecker(): CheckCompose {
   const root = dirname(createRequire(import.meta.url).resolve('dclint/package.json'));
   const schema = JSON.parse(readFileSync(join(root, 'schemas', 'compose.schema.json'), 'utf8')) as object;
-  const ajv = new Ajv({ allErrors: true, strict: false, validateSchema: false });
+  const draft = { ...schema, $schema: 'http://json-schema.org/draft-07/schema#' };
+  const validateAll = compileSchema(draft, true);
+  let validateToFirst: ValidateFunction | null = null;
+  const detailsFor = (content: Record<string, unknown>): ErrorDetail[] => {
+    const { services } = content;
+    const count = typeof services === 'object' && services !== null ? Object.keys(services).length : 0;
+    if (count > SERVICES_MAX) {
+      return [{ path: 'content.services', message: `has ${count} services; ${SERVICES_MAX} at most are taken` }];
+    }
+    const lost = inexact(content, DETAILS_MAX);
+    if (lost.length > 0) return lost;
+    const isLong = JSON.stringify(content).length > LENGTH_MAX_FOR_ALL;
+    if (isLong) validateToFirst ??= compileSchema(draft, false);
+    const validate = (isLong ? validateToFirst : null) ?? validateAll;
+    if (!validate(content)) return detailsOf(validate.errors ?? []);
+    if (count === 0) return [{ path: 'content.services', message: 'a compose file needs at least one service' }];
+    return nonsense(content, DETAILS_MAX);
+  };
+  return (content) => {
+    const details = detailsFor(content)
+      .slice(0, DETAILS_MAX)
+      .map(({ path, message }) => ({ path: shortened(path), message: shortened(message) }));
+    const [first] = details;
+    if (!first) return;
+    const message = `the content is no compose file: ${first.path}: ${first.message}`;
+    throw new ApiError('invalid_request', message, { details });
+  };
+}
+
+function shortened(text: string): string {
+  return text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}…` : text;
+}
+
+function compileSchema(schema: object, allErrors: boolean): ValidateFunction {
+  const ajv = new Ajv({ allErrors, strict: false, validateSchema: false });
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({
     keyword: 'uniqueItems',
@@ -34,26 +72,7 @@ export function composeChecker(): CheckCompose {
       !isAsked || new Set(list.map((entry) => JSON.stringify(entry))).size === list.length,
     error: { message: 'must not have the same entry twice' },
   });
-  const validate: ValidateFunction = ajv.compile({ ...schema, $schema: 'http://json-schema.org/draft-07/schema#' });
-  const detailsFor = (content: Record<string, unknown>): ErrorDetail[] => {
-    const { services } = content;
-    const count = typeof services === 'object' && services !== null ? Object.keys(services).length : 0;
-    if (count > SERVICES_MAX) {
-      return [{ path: 'content.services', message: `has ${count} services; ${SERVICES_MAX} at most are taken` }];
-    }
-    const lost = inexact(content, DETAILS_MAX);
-    if (lost.length > 0) return lost;
-    if (!validate(content)) return detailsOf(validate.errors ?? []);
-    if (count === 0) return [{ path: 'content.services', message: 'a compose file needs at least one service' }];
-    return nonsense(content);
-  };
-  return (content) => {
-    const details = detailsFor(content).slice(0, DETAILS_MAX);
-    const [first] = details;
-    if (!first) return;
-    const message = `the content is no compose file: ${first.path}: ${first.message}`;
-    throw new ApiError('invalid_request', message, { details });
-  };
+  return ajv.compile(schema);
 }
 
 /** One for each place: a list of alternatives says of each why it is not the one. */

@@ -2,8 +2,12 @@ import { isIP } from 'node:net';
 
 /** Of Go's time.ParseDuration, which compose reads them with: `1m30s`, `500ms`, `0`. */
 export function isDuration(text: string): boolean {
-  return /^[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/u.test(text);
+  // One way only to read each digit: with two, many digits without a unit take the square of their number, or worse.
+  return text.length <= DURATION_LENGTH_MAX && /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/u.test(text);
 }
+
+/** Far above what anybody writes; it bounds the work, whatever the expression is. */
+const DURATION_LENGTH_MAX = 100;
 
 const PORT_MAX = 65535;
 

@@ -9,16 +9,17 @@ import { isDuration, portTrouble } from './sense-values.js';
 type Fields = Readonly<Record<string, unknown>>;
 type Step = string | number;
 
-/** A document that the schema takes. */
-export function nonsense(content: Fields): ErrorDetail[] {
+/** A document that the schema takes. At most `placesMax` places are told of. */
+export function nonsense(content: Fields, placesMax: number): ErrorDetail[] {
   const found: ErrorDetail[] = [];
   const say = (path: readonly Step[], message: string) => {
-    found.push({ path: pathText(['content', ...path]), message });
+    if (found.length < placesMax) found.push({ path: pathText(['content', ...path]), message });
   };
   // What is included may define anything.
   if (content.include !== undefined) return found;
   const services = fieldsOf(content.services);
   for (const [name, service] of Object.entries(services)) {
+    if (found.length >= placesMax) return found;
     const fields = fieldsOf(service);
     if (listOf(fields.profiles).length > 0) continue;
     const at = ['services', name];
@@ -170,16 +171,17 @@ function sourceTrouble(definition: Fields, kind: 'configs' | 'secrets'): string 
 /** A round of services each of which waits for the next; undefined where there is none. */
 function cycleOf(services: Fields): string[] | undefined {
   const done = new Set<string>();
-  const onPath: string[] = [];
+  // Sets keep their order.
+  const onPath = new Set<string>();
   const visit = (name: string): string[] | undefined => {
-    if (onPath.includes(name)) return [...onPath.slice(onPath.indexOf(name)), name];
+    if (onPath.has(name)) return [...[...onPath].slice([...onPath].indexOf(name)), name];
     if (done.has(name) || !Object.hasOwn(services, name)) return undefined;
-    onPath.push(name);
+    onPath.add(name);
     for (const next of servicesNamed(fieldsOf(services[name]))) {
       const cycle = visit(next.name);
       if (cycle) return cycle;
     }
-    onPath.pop();
+    onPath.delete(name);
     done.add(name);
     return undefined;
   };
