@@ -71,6 +71,18 @@ describeDocker('without a Docker Engine', () => {
 });
 
 describeDocker('what is up', () => {
+  it('comes back without a word against what is known of the version that failed after it', async () => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs(), more: runs() }));
+    await robot.settled(robot.assign({ web: runs({ image: NO_SUCH_IMAGE }) }, { version: 2 }));
+    const lost = robot.id('more');
+    docker('rm', '-f', lost);
+    await robot.until(({ services }) => services.length === 1);
+    const back = await robot.until(({ services }) => services.length === 2);
+    expect(back).toMatchObject({ error_code: 'image_pull_failed', running: { version: 1 } });
+    expect(back.images).toMatchObject([{ image: NO_SUCH_IMAGE, state: 'failed' }]);
+  });
+
   it('is said to run only while there is something of it', async () => {
     const robot = new TestCompose();
     const name = `${robot.project}-x`;

@@ -64,7 +64,10 @@ export class Applier {
     const locked = how.locked && !scope.isLocked;
     const steps = plan({ containers: before, images, ...this.#past() }, { kind: 'up', services, ...how, locked });
     if (how.purpose === 'keep' && steps.length > 0) progress.setUnsure(true);
-    progress.setImages(imagesOf(services, images, steps));
+    // What is brought back says nothing over the images of the version that failed, unless it must pull itself.
+    if (how.purpose === 'deploy' || steps.some((step) => step.do === 'pull')) {
+      progress.setImages(imagesOf(services, images, steps));
+    }
     await this.#execute(steps, { files, services, before }, scope, how.purpose === 'deploy');
     this.#keptServices = { of: version, services };
     return ranWith(services, observer.containers);
