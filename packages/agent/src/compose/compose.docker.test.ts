@@ -165,6 +165,20 @@ describeDocker('a compose file', () => {
     }
   });
 
+  it("does not have another's container removed by what its command says", async () => {
+    const robot = new TestCompose();
+    const victim = docker('run', '-d', BOX, 'sleep', '1000000');
+    try {
+      const bad = { web: runs({ init: false, command: [`task ${victim}: already exists`] }) };
+      const failed = await robot.settled(robot.assign(bad));
+      expect(failed).toMatchObject({ state: 'error', error_code: 'start_failed' });
+      expect(failed.engine_words).toContain(`task ${victim}: already exists`);
+      expect(docker('inspect', '-f', '{{.State.Status}}', victim)).toBe('running');
+    } finally {
+      docker('rm', '-f', victim);
+    }
+  });
+
   it('runs again what somebody has removed, when the agent starts', async () => {
     const robot = new TestCompose();
     await robot.settled(robot.assign({ one: runs(), two: runs() }));

@@ -68,7 +68,7 @@ export class Applier {
     if (how.purpose === 'deploy' || steps.some((step) => step.do === 'pull')) {
       progress.setImages(imagesOf(services, images, steps));
     }
-    await this.#execute(steps, { files, services, before }, scope, how.purpose === 'deploy');
+    await this.#execute(steps, { files, services, before, owner }, scope, how.purpose === 'deploy');
     this.#keptServices = { of: version, services };
     return ranWith(services, observer.containers);
   }
@@ -102,18 +102,19 @@ export class Applier {
       throw error;
     }
     await observer.watching(scope.signal);
-    const containers = await this.#ownContainers({ robot, agent });
+    const owner: Owner = { robot, agent };
+    const containers = await this.#ownContainers(owner);
     const locked = options.locked && !scope.isLocked;
     const steps = plan(
       { containers, images: new Map(), ...this.#past() },
       { kind: 'down', ...options, locked, isTouched },
     );
-    await this.#execute(steps, { files: [], services: [], before: containers }, scope, false);
+    await this.#execute(steps, { files: [], services: [], before: containers, owner }, scope, false);
   }
 
   async #execute(
     steps: readonly Step[],
-    what: Pick<Run, 'files' | 'services' | 'before'>,
+    { owner, ...what }: Pick<Run, 'files' | 'services' | 'before'> & { owner: Owner },
     scope: Scope,
     isMixing: boolean,
   ): Promise<void> {
@@ -122,6 +123,7 @@ export class Applier {
     const isBack = progress.phase === 'rolling_back';
     const run: Run = {
       ...what,
+      lookAtOwn: () => this.#ownContainers(owner),
       signal: scope.signal,
       onPhase: (phase, heldBy) => progress.setPhase(isBack && phase !== 'held' ? 'rolling_back' : phase, heldBy),
       onImage: (image, change) => progress.setImage({ image, ...change }),

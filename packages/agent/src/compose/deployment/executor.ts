@@ -36,6 +36,8 @@ export interface Run {
   readonly services: readonly Service[];
   /** What was there before. */
   readonly before: readonly Container[];
+  /** What there is of our project now. @throws DeployError where not all of it is ours. */
+  readonly lookAtOwn: () => Promise<readonly Container[]>;
   readonly onPhase: (phase: ComposePhase, heldBy?: string) => void;
   readonly onImage: (image: string, change: Pick<ComposeImage, 'state' | 'percent' | 'message'>) => void;
   /** What there is to do at the end of the run, whatever it is. */
@@ -116,6 +118,8 @@ export class Executor {
         const stuck = stuckContainer(end.words);
         if (stuck === null || removed.has(stuck)) break;
         removed.add(stuck);
+        // What is said may be a document's words (its command is quoted): they are not to name what is another's.
+        if (!(await run.lookAtOwn()).some(({ id }) => id === stuck)) break;
         await this.#parts.engine.remove(stuck);
         end = await cli.run(args, { files: run.files, signal });
       }
