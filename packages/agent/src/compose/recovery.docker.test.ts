@@ -230,6 +230,34 @@ describeDocker("the update lock in a program's hand", () => {
   });
 });
 
+describeDocker("another's container that comes into the project while the lock is waited for", () => {
+  it.each(['an assignment', 'a removal'])('is left alone by %s, which fails and names it', async (what) => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs() }));
+    const mission = await holdLock(robot);
+    const assignment = what === 'a removal' ? robot.remove() : robot.assign({ web: runs(), b: runs() }, { version: 2 });
+    await robot.until(({ phase }) => phase === 'held');
+    const labels = {
+      project: robot.project,
+      service: 'other',
+      oneoff: 'False',
+      'container-number': '1',
+      'config-hash': 'x',
+    };
+    const labelled = Object.entries(labels).flatMap(([name, value]) => [
+      '--label',
+      `com.docker.compose.${name}=${value}`,
+    ]);
+    const foreign = docker('run', '-d', '--name', `${robot.project}-foreign`, ...labelled, BOX, 'sleep', '1000000');
+    onTestFinished(() => void spawnSync('docker', ['rm', '-f', foreign]));
+    mission.kill('SIGKILL');
+    const failed = await robot.settled(assignment);
+    expect(docker('inspect', '-f', '{{.State.Status}}', foreign)).toBe('running');
+    expect(failed).toMatchObject({ state: 'error', error_code: what === 'a removal' ? 'stop_failed' : 'start_failed' });
+    expect(failed.error_message).toContain(`${robot.project}-foreign`);
+  });
+});
+
 async function holdLock(robot: TestCompose): Promise<ChildProcess> {
   const program = spawn('flock', [robot.lockFile, 'cat'], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void program.stdin.end());

@@ -9,7 +9,7 @@ import { DeployError } from '../document/deploy-error.js';
 import { makeDeployable, type Owner, type Prepare } from '../document/deployable.js';
 import type { Service } from '../document/services.js';
 import type { Executor, Run } from './executor.js';
-import { type Desired, plan, type Step } from './plan.js';
+import { type Current, type Desired, plan, type Step } from './plan.js';
 import type { Progress } from './progress.js';
 import type { GoodVersion, StateFile, Version } from './state-file.js';
 
@@ -32,6 +32,12 @@ export interface Scope {
   /** What there is to do at its end. */
   readonly ends: (() => void)[];
   isLocked: boolean;
+}
+
+/** What a piece of work is to come to. */
+interface Aim extends Pick<Run, 'files' | 'services'> {
+  readonly owner: Owner;
+  readonly desired: Desired;
 }
 
 type How = Pick<Desired & { kind: 'up' }, 'purpose' | 'pins' | 'locked'>;
@@ -59,16 +65,15 @@ export class Applier {
     await engine.ping();
     // So that its going away is seen.
     await observer.watching(scope.signal);
-    const before = await this.#ownContainers(owner);
-    const images = await this.#imagesHere(services, how.pins);
-    const locked = how.locked && !scope.isLocked;
-    const steps = plan({ containers: before, images, ...this.#past() }, { kind: 'up', services, ...how, locked });
+    const desired: Desired = { kind: 'up', services, ...how, locked: how.locked && !scope.isLocked };
+    const first = await this.#present(owner, desired);
+    const steps = plan(first, desired);
     if (how.purpose === 'keep' && steps.length > 0) progress.setUnsure(true);
     // What is brought back says nothing over the images of the version that failed, unless it must pull itself.
     if (how.purpose === 'deploy' || steps.some((step) => step.do === 'pull')) {
-      progress.setImages(imagesOf(services, images, steps));
+      progress.setImages(imagesOf(services, first.images, steps));
     }
-    await this.#execute(steps, { files, services, before, owner }, scope, how.purpose === 'deploy');
+    await this.#execute(steps, first, { files, services, owner, desired }, scope);
     this.#keptServices = { of: version, services };
     return ranWith(services, observer.containers);
   }
@@ -103,26 +108,38 @@ export class Applier {
     }
     await observer.watching(scope.signal);
     const owner: Owner = { robot, agent };
-    const containers = await this.#ownContainers(owner);
-    const locked = options.locked && !scope.isLocked;
-    const steps = plan(
-      { containers, images: new Map(), ...this.#past() },
-      { kind: 'down', ...options, locked, isTouched },
-    );
-    await this.#execute(steps, { files: [], services: [], before: containers, owner }, scope, false);
+    const desired: Desired = { kind: 'down', ...options, locked: options.locked && !scope.isLocked, isTouched };
+    const first = await this.#present(owner, desired);
+    await this.#execute(plan(first, desired), first, { files: [], services: [], owner, desired }, scope);
   }
 
-  async #execute(
+  /**
+   * Does the steps, whose images and lock may have taken long: what is there by then is looked at and planned for anew, before
+   * anything of it is changed.
+   */
+  async #execute(steps: readonly Step[], first: Current, what: Aim, scope: Scope): Promise<void> {
+    const changes = steps.findIndex((step) => step.do !== 'pull' && step.do !== 'lock');
+    if (changes < 0) return this.#parts.progress.setUnavailable(null);
+    await this.#steps(steps.slice(0, changes), first, what, scope);
+    if (changes === 0) return await this.#steps(steps, first, what, scope);
+    const desired = { ...what.desired, locked: false };
+    const now = await this.#present(what.owner, desired);
+    const left = plan(now, desired).filter((step) => step.do !== 'pull');
+    await this.#steps(left, now, what, scope);
+  }
+
+  async #steps(
     steps: readonly Step[],
-    { owner, ...what }: Pick<Run, 'files' | 'services' | 'before'> & { owner: Owner },
+    { containers }: Current,
+    { files, services, owner, desired }: Aim,
     scope: Scope,
-    isMixing: boolean,
   ): Promise<void> {
     const { state, executor, progress, log } = this.#parts;
     progress.setUnavailable(null);
     const isBack = progress.phase === 'rolling_back';
+    const isMixing = desired.kind === 'up' && desired.purpose === 'deploy';
     const run: Run = {
-      ...what,
+      ...{ files, services, before: containers },
       lookAtOwn: () => this.#ownContainers(owner),
       signal: scope.signal,
       onPhase: (phase, heldBy) => progress.setPhase(isBack && phase !== 'held' ? 'rolling_back' : phase, heldBy),
@@ -137,6 +154,14 @@ export class Applier {
       await executor.execute(step, run);
       if (step.do === 'lock') scope.isLocked = true;
     }
+  }
+
+  /** What there is now, as far as a plan needs it. @throws DeployError where the project is another's. */
+  async #present(owner: Owner, desired: Desired): Promise<Current> {
+    const containers = await this.#ownContainers(owner);
+    const images =
+      desired.kind === 'up' ? await this.#imagesHere(desired.services, desired.pins) : new Map<string, string>();
+    return { containers, images, ...this.#past() };
   }
 
   /** @throws DeployError where the project is another's. */
