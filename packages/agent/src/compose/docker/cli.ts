@@ -63,6 +63,11 @@ export class ComposeCli {
     return join(this.#options.directory, 'project');
   }
 
+  /** Arguments by which a run of this agent's is known. */
+  get #mark(): readonly string[] {
+    return ['--project-directory', this.projectDirectory];
+  }
+
   /**
    * @param args from the command on: `['up', '--detach']`.
    * @throws CliAbortedError, EngineUnavailableError where there is no docker program in the PATH or no compose plugin, or the system's
@@ -74,7 +79,7 @@ export class ComposeCli {
     const cwd = this.projectDirectory;
     mkdirSync(cwd, { recursive: true, mode: 0o700 });
     const global = ['--ansi', 'never', '--progress', 'plain', '--env-file', '/dev/null'];
-    const at = ['--project-directory', cwd, '--project-name', project, ...files.flatMap((file) => ['--file', file])];
+    const at = [...this.#mark, '--project-name', project, ...files.flatMap((file) => ['--file', file])];
     // A group of its own: a terminal's Ctrl-C is for the agent, which ends this in its own way.
     const child = spawn('docker', ['compose', ...global, ...at, ...args], {
       cwd,
@@ -98,7 +103,7 @@ export class ComposeCli {
 
   /** Ends what an agent that was killed has left running, and waits until it is gone: it would go on changing containers. */
   async endLeftovers(): Promise<number> {
-    return await endLeftovers(this.projectDirectory);
+    return await endLeftovers(this.#mark);
   }
 
   async #end(child: ChildProcess): Promise<void> {

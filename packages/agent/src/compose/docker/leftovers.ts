@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const LOOK_MS = 20;
@@ -6,15 +6,16 @@ const LOOK_MS = 20;
 const LOOKS_MAX = 500;
 
 /**
- * Kills every process that has `argument` among its arguments, and waits until all are gone. An agent that is killed can not end what
- * it has started, nor note its process id in time: the arguments are there from the first moment, and plugins inherit them.
+ * Kills every process of ours that has those arguments one after the other, and waits until all are gone. An agent that is killed can not end
+ * what it has started, nor note its process id in time: the arguments are there from the first moment, and plugins inherit them. Ours are
+ * of our user and of our process ids' namespace: what runs in a container may have any arguments.
  * Where there is no /proc nothing is found.
  * @returns how many there were.
  */
-export async function endLeftovers(argument: string): Promise<number> {
+export async function endLeftovers(args: readonly string[]): Promise<number> {
   const seen = new Set<number>();
   for (let look = 0; look < LOOKS_MAX; look += 1) {
-    const found = processesWith(argument);
+    const found = processesWith(args);
     if (found.length === 0) break;
     for (const pid of found) {
       seen.add(pid);
@@ -29,14 +30,23 @@ export async function endLeftovers(argument: string): Promise<number> {
   return seen.size;
 }
 
-function processesWith(argument: string): number[] {
+function processesWith(args: readonly string[]): number[] {
   let names: string[];
   try {
     names = readdirSync('/proc');
   } catch {
     return [];
   }
-  return names.filter((name) => /^\d+$/.test(name) && argumentsOf(name).includes(argument)).map(Number);
+  const own = kinOf('self');
+  if (own === null) return [];
+  return names
+    .filter((name) => /^\d+$/.test(name) && hasInRow(argumentsOf(name), args) && kinOf(name) === own)
+    .map(Number);
+}
+
+/** Whether one stands right after the other. */
+function hasInRow(all: readonly string[], some: readonly string[]): boolean {
+  return all.some((_, at) => some.every((argument, offset) => all[at + offset] === argument));
 }
 
 /** Empty where the process is gone, or has ended and nobody has waited for it yet. */
@@ -45,5 +55,15 @@ function argumentsOf(pid: string): string[] {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
     return [];
+  }
+}
+
+/** What processes of one user and one namespace of process ids have in common; null where it can't be seen: it is gone, or another's. */
+function kinOf(pid: string): string | null {
+  try {
+    const user = /^Uid:.*$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return user === null ? null : `${user[0]} ${readlinkSync(`/proc/${pid}/ns/pid`)}`;
+  } catch {
+    return null;
   }
 }
