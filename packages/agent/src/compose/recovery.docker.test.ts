@@ -70,6 +70,18 @@ describeDocker('without a Docker Engine', () => {
   });
 });
 
+describeDocker('with a Docker Engine that does not tell its events', () => {
+  it('a version that becomes healthy late is up', async () => {
+    const way = new EngineWay({ isMute: true });
+    await way.open();
+    const robot = new TestCompose({ host: way.host });
+    const healthcheck = { test: ['CMD', 'test', '-e', '/tmp/ready'], interval: '1s', retries: 100 };
+    const command = ['sh', '-c', 'sleep 4; touch /tmp/ready; sleep 1000000'];
+    const up = await robot.settled(robot.assign({ web: runs({ healthcheck, command }) }));
+    expect(up).toMatchObject({ state: 'up', services: [{ service: 'web', health: 'healthy' }] });
+  });
+});
+
 describeDocker('what is up', () => {
   it('comes back without a word against what is known of the version that failed after it', async () => {
     const robot = new TestCompose();

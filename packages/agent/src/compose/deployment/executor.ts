@@ -108,6 +108,8 @@ export class Executor {
       if (now !== seen) sinceMs = monotonicNow();
       seen = now;
       if (monotonicNow() - sinceMs > patienceMs) patience.abort();
+      // Not every engine tells what happens; one that is away ends compose as well.
+      else if (!observer.isWatching) observer.look().catch(() => {});
     }, LOOK_MS_MAX);
     // What is missing was pulled before; whatever is pulled here would come without a word of progress.
     const args = ['up', '--detach', '--no-build', '--pull', 'never', '--remove-orphans', ...services];
@@ -152,8 +154,9 @@ export class Executor {
         const atFault = containers.filter(({ id }) => verdict.containers.includes(id));
         throw await this.#atFault(verdict.code, verdict.message, atFault);
       }
-      await this.#change(Math.min(verdict.inMs, LOOK_MS_MAX), run.signal);
-      containers = observer.containers;
+      const hasChanged = await this.#change(Math.min(verdict.inMs, LOOK_MS_MAX), run.signal);
+      // Not every engine tells what happens.
+      containers = hasChanged ? observer.containers : await observer.look();
     }
   }
 
@@ -170,18 +173,19 @@ export class Executor {
     throw new DeployError('stop_failed', `docker compose down has left ${names}`, end.words);
   }
 
-  /** Until something has changed, or that time has passed. */
-  async #change(ms: number, signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const done = () => {
+  /** Until something has changed, or that time has passed. @returns whether it has been looked meanwhile. */
+  async #change(ms: number, signal: AbortSignal): Promise<boolean> {
+    return await new Promise<boolean>((resolve) => {
+      const done = (hasChanged: boolean) => {
         clearTimeout(timer);
         forget();
-        signal.removeEventListener('abort', done);
-        resolve();
+        signal.removeEventListener('abort', onAbort);
+        resolve(hasChanged);
       };
-      const timer = setTimeout(done, ms);
-      const forget = this.#parts.observer.onChange(done);
-      signal.addEventListener('abort', done, { once: true });
+      const onAbort = () => done(false);
+      const timer = setTimeout(() => done(false), ms);
+      const forget = this.#parts.observer.onChange(() => done(true));
+      signal.addEventListener('abort', onAbort, { once: true });
     });
   }
 

@@ -8,9 +8,12 @@ import { tempDataDir } from '../../spool/fixture.js';
 export class EngineWay {
   readonly #socket = join(tempDataDir(), 'docker.sock');
   readonly #open = new Set<Socket>();
+  readonly #isMute: boolean;
   #server: Server | null = null;
 
-  constructor() {
+  /** @param options `isMute`: whoever asks for the engine's events gets no answer. */
+  constructor({ isMute = false } = {}) {
+    this.#isMute = isMute;
     onTestFinished(() => this.close());
   }
 
@@ -44,7 +47,13 @@ export class EngineWay {
       end.on('error', () => {});
       end.on('close', () => this.#open.delete(end));
     }
-    socket.pipe(engine).pipe(socket);
+    engine.pipe(socket);
+    socket.once('data', (begin: Buffer) => {
+      // Each request of ours has a connection of its own.
+      if (this.#isMute && /^GET \S*\/events/.test(begin.toString())) return void socket.resume();
+      engine.write(begin);
+      socket.pipe(engine);
+    });
     socket.on('close', () => engine.destroy());
     engine.on('close', () => socket.destroy());
   }

@@ -9,6 +9,8 @@ const RETRY_MS_MAX = 5_000;
 /** Events come in bursts: they are waited for that long before it is looked. */
 const GATHER_MS = 50;
 const WATCHING_MS_MAX = 10_000;
+/** An engine that has not begun to tell its events in that time does not tell them. */
+const STREAM_MS_MAX = 10_000;
 
 /** SIGINT, SIGKILL, SIGTERM: a process that lives on is none of those stopped, and starts as another. */
 const ENDING_SIGNALS = new Set(['2', '9', '15']);
@@ -24,22 +26,26 @@ export class Observer {
   readonly #engine: Engine;
   readonly #project: string;
   readonly #log: Logger;
+  readonly #streamMsMax: number;
   readonly #listeners = new Set<() => void>();
   #containers: readonly Container[] = [];
   #losses = 0;
   #looks = 0;
   #newestLook = 0;
   #isWatching = false;
+  /** It took the question for events and has not answered; said once. */
+  #isMute = false;
   #stopping: AbortController | null = null;
   #running: Promise<void> | null = null;
   #looking: Promise<void> | null = null;
   #lookAgain = false;
   readonly #stopped = new Set<string>();
 
-  constructor(options: { engine: Engine; project: string; log: Logger }) {
+  constructor(options: { engine: Engine; project: string; log: Logger; streamMsMax?: number }) {
     this.#engine = options.engine;
     this.#project = options.project;
     this.#log = options.log;
+    this.#streamMsMax = options.streamMsMax ?? STREAM_MS_MAX;
   }
 
   /** As last seen; empty before the first look and while there is no engine. */
@@ -56,7 +62,10 @@ export class Observer {
     return this.#isWatching;
   }
 
-  /** Waits until the engine is watched, for a while: so that its going away is seen. */
+  /**
+   * Waits until the engine is watched, for a while: so that its going away is seen. Whoever waits for a change of containers after that looks
+   * himself from time to time: there are engines that tell nothing.
+   */
   async watching(signal: AbortSignal): Promise<void> {
     if (this.#isWatching || signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -133,13 +142,11 @@ export class Observer {
 
   /** Until the stream of events ends. */
   async #watch(signal: AbortSignal, connected: () => void): Promise<void> {
-    const label = [`${PROJECT_LABEL}=${this.#project}`];
-    const stream = await this.#engine.ask((docker) =>
-      docker.getEvents({ filters: { type: ['container'], label }, abortSignal: signal }),
-    );
+    const stream = await this.#events(signal);
     // After the stream stands, so that nothing falls between.
     await this.look();
     this.#isWatching = true;
+    this.#isMute = false;
     connected();
     this.#tell();
     let rest = '';
@@ -149,6 +156,26 @@ export class Observer {
       const events = lines.filter((line) => line.trim() !== '').map(eventOf);
       for (const event of events) this.#note(event);
       if (events.some(({ action }) => !NO_CHANGE.test(action))) this.#lookSoon();
+    }
+  }
+
+  async #events(signal: AbortSignal): Promise<NodeJS.ReadableStream> {
+    const label = [`${PROJECT_LABEL}=${this.#project}`];
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), this.#streamMsMax).unref();
+    const abortSignal = AbortSignal.any([signal, late.signal]);
+    try {
+      return await this.#engine.ask((docker) =>
+        docker.getEvents({ filters: { type: ['container'], label }, abortSignal }),
+      );
+    } catch (error) {
+      if (late.signal.aborted && !this.#isMute) {
+        this.#isMute = true;
+        this.#log.warn('the Docker Engine does not tell its events; it is asked again and again');
+      }
+      throw error;
+    } finally {
+      clearTimeout(timer);
     }
   }
 
