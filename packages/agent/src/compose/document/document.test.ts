@@ -64,6 +64,31 @@ describe('a document', () => {
     for (const { message } of found) expect(message).toMatch(/:|must/);
   });
 
+  it('is not given to compose where variables stand too deep within each other', () => {
+    const nested = (depth: number) => `${'${A:-'.repeat(depth)}x${'}'.repeat(depth)}`;
+    const found = (command: string) => checkSelfContained({ services: { a: { command: [command] } } });
+    expect(found(`${nested(20)} ${nested(20)} ${'$${'.repeat(30)}`)).toEqual([]);
+    expect(found(nested(6000))).toMatchObject([{ rule: 'variables', path: 'services.a.command[0]' }]);
+  });
+
+  it.each([
+    ['127.0.0.1:1-65535:1-65535', 0],
+    ['10000-19999:10000-19999/udp', 1],
+    ['1-65535', 0],
+    [{ target: 80, published: '1-65535' }, 0],
+  ])('is not given to compose where its ranges of ports stand for too many: %j', (port, at) => {
+    const ports = [port, '80', 81, { target: 82 }];
+    expect(checkSelfContained({ services: { a: { ports } } })).toMatchObject([
+      { rule: 'ports', path: `services.a.ports[${at}]` },
+    ]);
+  });
+
+  it('may publish some thousand ports', () => {
+    const services = { a: { ports: ['5000-9999:5000-9999'] }, b: { ports: ['10000-14997:10000-14997', '80:80'] } };
+    expect(checkSelfContained({ services })).toEqual([]);
+    expect(checkSelfContained({ services: { ...services, c: { ports: ['1-2:1-2'] } } })).toHaveLength(1);
+  });
+
   it('of any form is looked at without harm', () => {
     for (const services of [null, 5, 'x', [], { a: null }, { a: { volumes: 'x', environment: 5, extends: 7 } }]) {
       expect(checkSelfContained({ services, volumes: [1], configs: 'x', include: '' })).toEqual([]);

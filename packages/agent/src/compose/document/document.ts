@@ -1,4 +1,5 @@
 import type { Refusal } from '../../policy/compose.js';
+import { checkNesting, checkPortCount } from './expansion.js';
 
 /** The document can't run here, or may not. */
 export class DocumentRefused extends Error {
@@ -17,7 +18,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 const REFUSALS_MAX = 100;
 
 /**
- * What of a document can't work from its JSON alone: files beside it, builds, variables. To be asked before compose gets to see
+ * What of a document can't work from its JSON alone (files beside it, builds, variables), or would take compose too long. To be asked before compose gets to see
  * the document: compose reads such files, fetches such documents from the network, and shows them in its errors.
  */
 export function checkSelfContained(content: Mapping): Refusal[] {
@@ -36,11 +37,12 @@ export function checkSelfContained(content: Mapping): Refusal[] {
   for (const kind of ['configs', 'secrets'] as const) {
     for (const [name, value] of Object.entries(mapping(content[kind]))) checkText(kind, name, mapping(value), refuse);
   }
+  checkPortCount(portsOf(content), refuse);
   checkVariables(content, '', refuse);
   return found;
 }
 
-type Refuse = (rule: string, path: string, message: string) => void;
+export type Refuse = (rule: string, path: string, message: string) => void;
 
 const NO_FILES = 'a robot gets this document only, no files beside it';
 const NOT_ABSOLUTE = 'must be an absolute path of the robot: there is no directory beside the document';
@@ -107,6 +109,7 @@ const PROJECT_NAME = 'COMPOSE_PROJECT_NAME';
 
 function checkVariables(value: unknown, path: string, refuse: Refuse): void {
   if (typeof value === 'string') {
+    checkNesting(value, path, refuse);
     for (const { name, hasDefault } of variablesIn(value)) {
       if (OF_THE_AGENT.test(name)) {
         refuse(
@@ -138,6 +141,13 @@ export function variablesIn(text: string): { name: string; hasDefault: boolean }
       return name === undefined ? [] : [{ name, hasDefault: operator !== undefined }];
     },
   );
+}
+
+function* portsOf(content: Mapping): Generator<[path: string, port: unknown]> {
+  for (const [name, service] of Object.entries(mapping(content.services))) {
+    for (const [index, port] of list(mapping(service).ports).entries())
+      yield [`services.${name}.ports[${index}]`, port];
+  }
 }
 
 function isRelative(source: unknown): boolean {

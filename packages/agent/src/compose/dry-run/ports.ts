@@ -30,16 +30,18 @@ export interface TakenPort {
  */
 export function portsOf(normalised: unknown, taken: readonly TakenPort[], listening: readonly Listener[]): Port[] {
   const { services } = projectSchema.parse(normalised);
-  return Object.entries(services)
-    .flatMap(([service, { ports }]) =>
-      (ports ?? []).flatMap((port) =>
-        rangeOf(port.published).map((number) => ({
-          ...{ service, host_ip: port.host_ip || '0.0.0.0', port: number, protocol: port.protocol ?? 'tcp' },
-        })),
-      ),
-    )
-    .slice(0, PORTS_MAX)
-    .map((port) => ({ ...port, ...holderOf(port, taken, listening) }));
+  const found: Port[] = [];
+  for (const [service, { ports }] of Object.entries(services)) {
+    for (const { published: range, host_ip, protocol } of ports ?? []) {
+      for (const number of rangeOf(range)) {
+        // Not all of them first: ranges may stand for many millions.
+        if (found.length >= PORTS_MAX) return found;
+        const port = { service, host_ip: host_ip || '0.0.0.0', port: number, protocol: protocol ?? 'tcp' };
+        found.push({ ...port, ...holderOf(port, taken, listening) });
+      }
+    }
+  }
+  return found;
 }
 
 function holderOf(
