@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { ComposePhase } from '@drover/shared/link/compose-status';
@@ -134,6 +136,17 @@ describeDocker('what is up', () => {
     await robot.restart();
     const up = await robot.until(({ state }) => state === 'up');
     expect(up.services.map(({ state }) => state)).toEqual(['running', 'running']);
+  });
+
+  it('stays as it is where the agent has lost its state', async () => {
+    const robot = new TestCompose();
+    await robot.settled(robot.assign({ web: runs() }));
+    const before = robot.id('web');
+    await robot.stop();
+    writeFileSync(join(robot.dataDir, 'compose', 'state.json'), '{"task":');
+    await robot.restart();
+    await robot.until(({ state }) => state === 'up');
+    expect(robot.id('web')).toBe(before);
   });
 
   it('is tried again where it could not come back', async () => {

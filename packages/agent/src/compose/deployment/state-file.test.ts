@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { silent, tempDataDir } from '../../spool/fixture.js';
@@ -7,8 +8,8 @@ import { taskOf } from './task.js';
 
 const ID = '11111111-1111-4111-8111-111111111111';
 
-function open(directory: string): StateFile {
-  return new StateFile({ directory, newId: () => ID, log: silent });
+function open(directory: string, newId: () => string = () => ID): StateFile {
+  return new StateFile({ directory, newId, log: silent });
 }
 
 describe("the deployment's state", () => {
@@ -22,6 +23,21 @@ describe("the deployment's state", () => {
     first.set({ task, good, is_touched: true, is_mixed: true });
     expect(open(directory).state).toEqual(first.state);
     expect(open(directory).state.good).toEqual(good);
+  });
+
+  it('that is lost or makes no sense leaves the agent the id that its containers have', () => {
+    const directory = tempDataDir();
+    const { agent } = open(directory, randomUUID).state;
+    expect(open(directory, randomUUID).state.agent).toBe(agent);
+    writeFileSync(join(directory, 'state.json'), '{"task":');
+    const next = open(directory, randomUUID);
+    expect(next.state).toMatchObject({ agent, task: null });
+    next.set({ is_touched: true });
+    // As an agent before this one left it, or a disk that has lost a file.
+    writeFileSync(join(directory, 'agent-id'), '\0\0');
+    expect(open(directory, randomUUID).state.agent).toBe(agent);
+    rmSync(join(directory, 'state.json'));
+    expect(open(directory, randomUUID).state.agent).toBe(agent);
   });
 
   it('that makes no sense is set aside, and begins anew', () => {

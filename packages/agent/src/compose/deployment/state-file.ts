@@ -49,7 +49,7 @@ const downTask = z.object({
 export type DownTask = z.infer<typeof downTask>;
 
 const deployment = z.object({
-  /** Of this data directory. */
+  /** Of this data directory, and in a file of its own beside this: the containers' labels have it, so that it is to outlive this file. */
   agent: uuid,
   /** What was asked for last; null = nothing ever. */
   task: z.discriminatedUnion('kind', [upTask, downTask]).nullable(),
@@ -86,8 +86,9 @@ export class StateFile {
     mkdirSync(options.directory, { recursive: true, mode: 0o700 });
     this.#path = join(options.directory, 'state.json');
     this.#log = options.log;
-    this.#state = this.#read() ?? {
-      agent: options.newId(),
+    const stored = this.#read();
+    const agent = this.#agentId(join(options.directory, 'agent-id'), stored?.agent ?? null, options.newId);
+    this.#state = {
       task: null,
       good: null,
       good_problem: null,
@@ -95,6 +96,8 @@ export class StateFile {
       ended: [],
       is_touched: false,
       is_mixed: false,
+      ...stored,
+      agent,
     };
   }
 
@@ -135,12 +138,32 @@ export class StateFile {
     this.#log.info({ file: this.#path }, "the deployment's state is stored again");
   }
 
+  /** The one that has a file, else the one of the state, else a new one; it has a file then. */
+  #agentId(path: string, stored: string | null, newId: () => string): string {
+    try {
+      const kept = uuid.safeParse(readFileSync(path, 'utf8').trim());
+      if (kept.success) return kept.data;
+      this.#log.error({ file: path }, "the agent's id for its containers makes no sense");
+    } catch (error) {
+      if (!isMissing(error))
+        this.#log.error({ err: error, file: path }, "the agent's id for its containers can not be read");
+    }
+    const id = stored ?? newId();
+    try {
+      writeDurably(path, `${id}\n`);
+    } catch (error) {
+      // The state has it as well.
+      this.#log.error({ err: error, file: path }, "the agent's id for its containers can not be stored");
+    }
+    return id;
+  }
+
   #read(): Deployment | null {
     let text: string;
     try {
       text = readFileSync(this.#path, 'utf8');
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) {
+      if (!isMissing(error)) {
         this.#log.error({ err: error, file: this.#path }, "the deployment's state can not be read; it begins anew");
         this.#setAside();
       }
@@ -166,6 +189,10 @@ export class StateFile {
       this.#log.error({ err: error, file: this.#path }, 'the old state can not be set aside');
     }
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 function parseJson(text: string): unknown {
