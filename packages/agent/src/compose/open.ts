@@ -4,6 +4,9 @@ import { Compose } from './compose.js';
 import { prepareDocument } from './document/prepare.js';
 import { type AgentFiles, lookAround } from './document/surroundings.js';
 
+/** Far above what compose takes for a large document on a small robot; one that hangs is not to hold up what is assigned next. */
+const CONFIG_MS_MAX = 60_000;
+
 /** Compose deployments as the settings say. */
 export function openCompose(
   config: AgentFiles & Pick<Config, 'composeRules'>,
@@ -22,7 +25,13 @@ export function openCompose(
       ({ cli, engine }) =>
       (content, signal) => {
         const around = () => lookAround(config, engine);
-        return prepareDocument(content, { cli, rules: config.composeRules, lookAround: around, signal });
+        return prepareDocument(content, {
+          cli,
+          rules: config.composeRules,
+          lookAround: around,
+          signal,
+          configMsMax: CONFIG_MS_MAX,
+        });
       },
   });
 }

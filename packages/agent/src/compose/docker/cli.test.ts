@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { tempDataDir } from '../../spool/fixture.js';
@@ -43,4 +43,18 @@ it('gives its words where it fails, and its output apart where it does not', asy
   expect(await cli.run(['version'])).toMatchObject({ kind: 'succeeded', stdout: 'out\n' });
   installDocker('echo "no such service" >&2; exit 14');
   expect(await cli.run(['version'])).toEqual({ kind: 'failed', words: 'no such service' });
+});
+
+it('ends a run that takes too long with all its processes, also those that do not heed', {
+  timeout: 20_000,
+}, async () => {
+  // Docker ends at the first signal; its plugin does not, and has its outputs.
+  const plugin = `trap "" TERM; while [ -e ${directory}/docker ]; do sleep 0.05; touch ${directory}/alive; done`;
+  installDocker(`sh -c '${plugin}' & exec sleep 1000000`);
+  await expect(cli.run(['version'], { msMax: 300 })).rejects.toThrow('has not ended within 0.3 s');
+  rmSync(join(directory, 'alive'), { force: true });
+  // A run of its own takes as long as a few rounds of the plugin's.
+  installDocker('sleep 0.5');
+  await cli.run(['version']);
+  expect(existsSync(join(directory, 'alive'))).toBe(false);
 });

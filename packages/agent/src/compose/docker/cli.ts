@@ -15,7 +15,8 @@ const STDOUT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** How a run of `docker compose` ended. */
 export type CliEnd =
-  | { readonly kind: 'succeeded'; readonly stdout: string; readonly words: string }
+  /** `stdout`: null where it is larger than 16 MiB. */
+  | { readonly kind: 'succeeded'; readonly stdout: string | null; readonly words: string }
   /** `words`: the end of what it said, both outputs. */
   | { readonly kind: 'failed'; readonly words: string };
 
@@ -33,6 +34,16 @@ export interface RunOptions {
   readonly files?: readonly string[];
   /** Ends the run, and with it every process that it started. */
   readonly signal?: AbortSignal;
+  /** A run that takes longer is ended like that, too. */
+  readonly msMax?: number;
+}
+
+/** The run has taken longer than it may; all its processes are gone. */
+export class CliLateError extends Error {
+  override readonly name = 'CliLateError';
+  constructor(msMax: number) {
+    super(`docker compose has not ended within ${msMax / 1000} s`);
+  }
 }
 
 /** The run was ended by its signal; all its processes are gone. */
@@ -70,10 +81,10 @@ export class ComposeCli {
 
   /**
    * @param args from the command on: `['up', '--detach']`.
-   * @throws CliAbortedError, EngineUnavailableError where there is no docker program in the PATH or no compose plugin, or the system's
+   * @throws CliAbortedError, CliLateError, EngineUnavailableError where there is no docker program in the PATH or no compose plugin, or the system's
    * error where nothing can be started.
    */
-  async run(args: readonly string[], { files = [], signal }: RunOptions = {}): Promise<CliEnd> {
+  async run(args: readonly string[], { files = [], signal, msMax }: RunOptions = {}): Promise<CliEnd> {
     if (signal?.aborted) throw new CliAbortedError();
     const { env, project } = this.#options;
     const cwd = this.projectDirectory;
@@ -87,16 +98,25 @@ export class ComposeCli {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const onAbort = () => void this.#end(child);
+    const closed = new AbortController();
+    let isLate = false;
+    const onAbort = () => void this.#end(child, closed.signal);
+    const onLate = () => {
+      isLate = true;
+      onAbort();
+    };
+    const timer = msMax === undefined ? undefined : setTimeout(onLate, msMax);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       const end = await ended(child);
-      if (signal?.aborted) {
+      if (signal?.aborted || isLate) {
         await this.endLeftovers();
-        throw new CliAbortedError();
+        throw signal?.aborted ? new CliAbortedError() : new CliLateError(msMax ?? 0);
       }
       return end;
     } finally {
+      clearTimeout(timer);
+      closed.abort();
       signal?.removeEventListener('abort', onAbort);
     }
   }
@@ -106,10 +126,12 @@ export class ComposeCli {
     return await endLeftovers(this.#mark);
   }
 
-  async #end(child: ChildProcess): Promise<void> {
+  /** @param closed aborted when no process has its outputs any more. */
+  async #end(child: ChildProcess, closed: AbortSignal): Promise<void> {
     signalGroup(child, 'SIGTERM');
-    await sleep(END_MS_MAX, undefined, { ref: false });
-    if (child.exitCode === null && child.signalCode === null) signalGroup(child, 'SIGKILL');
+    await sleep(END_MS_MAX, undefined, { ref: false, signal: closed }).catch(() => {});
+    // Also where docker itself has ended: its plugin may go on, and hold the outputs.
+    if (!closed.aborted) signalGroup(child, 'SIGKILL');
   }
 }
 
@@ -142,8 +164,9 @@ function ended(child: ChildProcess): Promise<CliEnd> {
     });
     // Not `exit`: what was said last is still to be read.
     child.on('close', (code) => {
-      if (code === 0 && stdoutBytes <= STDOUT_BYTES_MAX) {
-        return resolve({ kind: 'succeeded', stdout: Buffer.concat(stdout).toString(), words: words.trim() });
+      if (code === 0) {
+        const text = stdoutBytes <= STDOUT_BYTES_MAX ? Buffer.concat(stdout).toString() : null;
+        return resolve({ kind: 'succeeded', stdout: text, words: words.trim() });
       }
       if (hasNoCompose(words)) {
         return reject(new EngineUnavailableError(`docker has no compose plugin: ${MISSING_REMEDY}`));

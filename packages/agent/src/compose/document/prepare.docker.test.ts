@@ -27,7 +27,7 @@ async function prepare(content: Record<string, unknown>) {
   // What docker has of the agent's environment, here with something worth taking.
   const cli = { directory, project: 'rules-prepare', env: { ...env, DOCKER_AUTH_CONFIG: CANARY } };
   const lookAround = () => Promise.resolve({ ...SURROUNDINGS, secrets: [...SURROUNDINGS.secrets, directory] });
-  return await prepareDocument(content, { cli, rules: DEFAULT_COMPOSE_RULES, lookAround });
+  return await prepareDocument(content, { cli, rules: DEFAULT_COMPOSE_RULES, lookAround, configMsMax: 60_000 });
 }
 
 async function refused(content: Record<string, unknown>): Promise<DocumentRefused> {

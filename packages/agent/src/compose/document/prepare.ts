@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { checkPolicy, type Refusal, type Surroundings } from '../../policy/compose.js';
 import type { ComposeRules } from '../../policy/compose-rules.js';
 import { type CliOptions, ComposeCli } from '../docker/cli.js';
+import { normalForm } from './compose-config.js';
 import { checkSelfContained, DocumentRefused } from './document.js';
 
 export interface PrepareOptions {
@@ -12,6 +13,8 @@ export interface PrepareOptions {
   /** What is around it now. */
   readonly lookAround: () => Promise<Surroundings>;
   readonly signal?: AbortSignal;
+  /** How long compose may take to understand the document. */
+  readonly configMsMax: number;
 }
 
 /** A document in the form that compose itself gives it: what was judged and what is run are the same text. */
@@ -44,19 +47,14 @@ export async function prepareDocument(
  */
 export async function examineDocument(
   content: Readonly<Record<string, unknown>>,
-  { cli, rules, lookAround, signal }: PrepareOptions,
+  { cli, rules, lookAround, signal, configMsMax }: PrepareOptions,
 ): Promise<PreparedDocument & { refusals: readonly Refusal[] }> {
   refuseIfAny('invalid_compose_file', checkSelfContained(content));
   const file = join(cli.directory, SCRATCH_FILE);
   writeFileSync(file, composeText(content), { mode: 0o600 });
   const compose = new ComposeCli({ ...cli, env: environmentForDocuments(cli.env) });
-  const end = await compose.run(['config', '--format', 'json'], { files: [file], ...(signal && { signal }) });
-  if (end.kind === 'failed') {
-    throw new DocumentRefused('invalid_compose_file', [
-      { rule: 'docker compose', path: 'content', message: end.words },
-    ]);
-  }
-  const document = withoutEscapes(JSON.parse(end.stdout)) as Record<string, unknown>;
+  const options = { files: [file], msMax: configMsMax, ...(signal && { signal }) };
+  const document = withoutEscapes(await normalForm(compose, options)) as Record<string, unknown>;
   const refusals = checkPolicy(document, rules, await lookAround());
   return { document, text: composeText(withEscapes(document)), refusals };
 }

@@ -10,6 +10,7 @@ import { type CliOptions, ComposeCli } from '../docker/cli.js';
 import type { Container } from '../docker/container.js';
 import type { Engine } from '../docker/engine.js';
 import { EngineUnavailableError } from '../docker/engine-error.js';
+import { composeConfig } from '../document/compose-config.js';
 import { DeployError } from '../document/deploy-error.js';
 import { type Deployable, makeDeployable, type Owner } from '../document/deployable.js';
 import { DocumentRefused } from '../document/document.js';
@@ -29,11 +30,15 @@ export interface DryRunParts {
   readonly running: () => ComposeVersion | null;
   /** Containers of the project, all of them. */
   readonly containers: () => Promise<readonly Container[]>;
+  /** How long compose may take to understand a document. */
+  readonly configMsMax?: number;
 }
 
 type Content = Readonly<Record<string, unknown>>;
 type Images = ComposePlanAnswer['images'];
 
+/** Plans wait for each other, and whoever asked waits for an answer. */
+const CONFIG_MS_MAX = 20_000;
 /** Registries asked at once. */
 const ASKED_AT_ONCE = 4;
 /** What is downloaded is compressed, and is there beside what it is unpacked to for a while: a usual ratio, on the safe side. */
@@ -80,11 +85,11 @@ export class DryRun {
   }
 
   async #planned(content: Content): Promise<Omit<ComposePlanAnswer, 'running'>> {
-    const { engine, rules, lookAround, owner } = this.#parts;
+    const { engine, rules, lookAround, owner, configMsMax = CONFIG_MS_MAX } = this.#parts;
     // Apart from the directory of what is being deployed meanwhile.
     const cli = { ...this.#parts.cli, directory: join(this.#parts.cli.directory, 'plan') };
     mkdirSync(cli.directory, { recursive: true, mode: 0o700 });
-    const { refusals, ...prepared } = await examineDocument(content, { cli, rules, lookAround });
+    const { refusals, ...prepared } = await examineDocument(content, { cli, rules, lookAround, configMsMax });
     const options = { directory: cli.directory, owner: owner(), prepare: () => Promise.resolve(prepared) };
     const deployable = await makeDeployable(content, options, new AbortController().signal);
     const containers = await this.#parts.containers();
@@ -92,7 +97,7 @@ export class DryRun {
       ({ robot, agent }) => robot !== options.owner.robot && agent !== options.owner.agent,
     );
     const listed = await engine.look((docker) => docker.listContainers({ all: true }));
-    const hashes = await hashesOf(new ComposeCli(cli), deployable);
+    const hashes = await hashesOf(new ComposeCli(cli), deployable, configMsMax);
     const present = await this.#present(deployable.services);
     const { pulls, missing } = pullsOf(deployable.services, containers, present);
     const services = servicePlans({
@@ -187,10 +192,9 @@ function pullsOf(
 }
 
 /** Compose's own mark of what a service is made of, by service. */
-async function hashesOf(compose: ComposeCli, { files }: Deployable): Promise<Map<string, string>> {
-  const end = await compose.run(['config', '--hash', '*'], { files });
-  if (end.kind === 'failed') throw new DeployError('invalid_compose_file', end.words);
-  const pairs = end.stdout.trim().split('\n');
+async function hashesOf(compose: ComposeCli, { files }: Deployable, msMax: number): Promise<Map<string, string>> {
+  const printed = await composeConfig(compose, ['--hash', '*'], { files, msMax });
+  const pairs = printed.trim().split('\n');
   return new Map(pairs.map((line) => line.split(' ', 2) as [string, string]));
 }
 
