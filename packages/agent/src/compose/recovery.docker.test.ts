@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,20 @@ import { expect, it, onTestFinished } from 'vitest';
 import { NO_SUCH_IMAGE, runs, TestCompose } from './compose.fixture.js';
 import { BOX, describeDocker, docker } from './docker/box.fixture.js';
 import { EngineWay } from './docker/engine-way.fixture.js';
+
+describeDocker('on a disk that is full', () => {
+  it('a deployment waits, says so, and goes on when there is room', async () => {
+    const robot = new TestCompose();
+    const file = join(robot.dataDir, 'compose/candidate.json');
+    symlinkSync('/dev/full', file);
+    robot.assign({ web: runs() });
+    const waiting = await robot.until(({ state }) => state === 'error');
+    expect(waiting).toMatchObject({ phase: 'idle', running: null });
+    expect(waiting.error_message).toContain(`the agent's data directory (${robot.dataDir}/compose) is full`);
+    rmSync(file);
+    await robot.until(({ state }) => state === 'up');
+  });
+});
 
 describeDocker('without a Docker Engine', () => {
   it('a deployment waits, says so, and goes on when there is one', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Logger } from 'pino';
+import { diskTrouble } from '../disk-trouble.js';
 import type { ComposeCli } from '../docker/cli.js';
 import type { Engine } from '../docker/engine.js';
 import { EngineRefusedError, EngineUnavailableError } from '../docker/engine-error.js';
@@ -138,7 +139,8 @@ export class Deployer {
       return true;
     } catch (error) {
       if (aborter.signal.aborted) return true;
-      const message = error instanceof Error ? error.message : String(error);
+      const words = error instanceof Error ? error.message : String(error);
+      const message = diskTrouble(error, this.#parts.cli.directory) ?? words;
       if (!(error instanceof EngineUnavailableError)) this.#log.error({ err: error }, 'a deployment stopped short');
       else if (progress.unavailable === null) this.#log.warn(message);
       // What it holds is free while it waits.

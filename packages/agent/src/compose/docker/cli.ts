@@ -69,6 +69,10 @@ export class ComposeCli {
     return this.#options.project;
   }
 
+  get directory(): string {
+    return this.#options.directory;
+  }
+
   /** The empty directory that relative paths of a document begin at. */
   get projectDirectory(): string {
     return join(this.#options.directory, 'project');

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { SURROUNDINGS } from '../../policy/compose.fixture.js';
@@ -68,5 +68,13 @@ it('says no more than that a document becomes too large', async () => {
   expect((await dryRun().answer(CONTENT)).error).toEqual({
     code: 'invalid_compose_file',
     message: 'content: its normal form is larger than 16 MiB (docker compose)',
+  });
+});
+
+it('names the directory whose disk is full', async () => {
+  mkdirSync(join(directory, 'plan'));
+  symlinkSync('/dev/full', join(directory, 'plan/candidate.json'));
+  expect((await dryRun().answer(CONTENT)).error).toMatchObject({
+    message: expect.stringContaining(`the agent's data directory (${directory}) is full: make room`),
   });
 });

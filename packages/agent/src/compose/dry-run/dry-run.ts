@@ -6,6 +6,7 @@ import type { ComposePlanAnswer } from '@drover/shared/link/compose-answers';
 import type { ComposeVersion } from '@drover/shared/link/compose-status';
 import type { ContainerInfo } from 'dockerode';
 import { ImageMissingError, plan, type Step } from '../deployment/plan.js';
+import { diskTrouble } from '../disk-trouble.js';
 import { type CliOptions, ComposeCli } from '../docker/cli.js';
 import type { Container } from '../docker/container.js';
 import type { Engine } from '../docker/engine.js';
@@ -78,7 +79,7 @@ export class DryRun {
     try {
       return { ...nothing, ...(await this.#planned(content)) };
     } catch (error) {
-      const told = errorOf(error);
+      const told = errorOf(error, this.#parts.cli.directory);
       if (told === null) throw error;
       return { ...nothing, error: told };
     }
@@ -220,7 +221,11 @@ async function freeBytes(directory: string): Promise<number | null> {
   }
 }
 
-function errorOf(error: unknown): ComposePlanAnswer['error'] {
+/** Null for an error of this program. */
+function errorOf(error: unknown, directory: string): ComposePlanAnswer['error'] {
+  // As it is told of a deployment, which waits then.
+  const trouble = diskTrouble(error, directory);
+  if (trouble !== null) return failure('docker_unavailable', trouble);
   if (error instanceof DocumentRefused || error instanceof DeployError) return failure(error.code, error.message);
   return error instanceof EngineUnavailableError ? failure('docker_unavailable', error.message) : null;
 }
