@@ -27,6 +27,19 @@ async function listen(): Promise<number> {
 }
 
 describeDocker('a plan', () => {
+  it.each(['a'.repeat(2000), `x:${'y'.repeat(1500)}`, 'Foo'])(
+    'says of what is no name of an image that it is none, as its deployment does: %#',
+    async (image) => {
+      const test = new TestCompose();
+      const told = { code: 'image_pull_failed', message: expect.stringMatching(/^"\w.* is no name of an image/) };
+      const { error } = await plan(test, { web: { image } });
+      expect(error).toMatchObject(told);
+      expect(error?.message.length).toBeLessThan(500);
+      const failed = await test.settled(test.assign({ web: { image } }));
+      expect(failed).toMatchObject({ error_code: told.code, error_message: told.message });
+    },
+  );
+
   it('tells what would change for each service, and changes nothing', async () => {
     const test = new TestCompose();
     const services = { web: runs(), gone: runs(), kept: runs({ labels: { price: '5$$' } }) };

@@ -7,6 +7,7 @@ import { EngineUnavailableError } from '../docker/engine-error.js';
 import type { Observer } from '../docker/observer.js';
 import { DeployError } from '../document/deploy-error.js';
 import { makeDeployable, type Owner, type Prepare } from '../document/deployable.js';
+import { imagesHere } from '../document/images.js';
 import type { Service } from '../document/services.js';
 import type { Executor, Run } from './executor.js';
 import { type Current, type Desired, plan, type Step } from './plan.js';
@@ -186,12 +187,7 @@ export class Applier {
 
   async #imagesHere(services: readonly Service[], pins: How['pins']): Promise<Map<string, string>> {
     const names = new Set([...services.map(({ image }) => image), ...Object.values(pins)]);
-    const images = new Map<string, string>();
-    for (const name of names) {
-      const id = await this.#parts.engine.imageId(name);
-      if (id !== null) images.set(name, id);
-    }
-    return images;
+    return await imagesHere(this.#parts.engine, names);
   }
 }
 

@@ -5,7 +5,8 @@ import { SURROUNDINGS } from '../../policy/compose.fixture.js';
 import { DEFAULT_COMPOSE_RULES } from '../../policy/compose-rules.js';
 import { tempDataDir } from '../../spool/fixture.js';
 import { Engine } from '../docker/engine.js';
-import { DryRun } from './dry-run.js';
+import { EngineRefusedError } from '../docker/engine-error.js';
+import { DryRun, type DryRunParts } from './dry-run.js';
 
 const CONTENT = { services: { web: { image: 'a' } } };
 
@@ -27,7 +28,7 @@ function installDocker(script: string): void {
   chmodSync(path, 0o755);
 }
 
-function dryRun(configMsMax = 60_000): DryRun {
+function dryRun(more: Partial<DryRunParts> = {}): DryRun {
   return new DryRun({
     engine: new Engine(env),
     cli: { directory, project: 'app', env },
@@ -36,7 +37,7 @@ function dryRun(configMsMax = 60_000): DryRun {
     owner: () => ({ robot: 'r', agent: 'a' }),
     running: () => null,
     containers: () => Promise.resolve([]),
-    configMsMax,
+    ...more,
   });
 }
 
@@ -44,7 +45,7 @@ it('says so where compose hangs on a document, and goes on to the next one', asy
   installDocker(
     `[ -e ${directory}/once ] && { echo "it is wrong" >&2; exit 1; }; touch ${directory}/once; sleep 1000000`,
   );
-  const plans = dryRun(500);
+  const plans = dryRun({ configMsMax: 500 });
   const [first, second] = await Promise.all([plans.answer(CONTENT), plans.answer(CONTENT)]);
   expect(first.error).toMatchObject({
     code: 'invalid_compose_file',
@@ -76,5 +77,14 @@ it('names the directory whose disk is full', async () => {
   symlinkSync('/dev/full', join(directory, 'plan/candidate.json'));
   expect((await dryRun().answer(CONTENT)).error).toMatchObject({
     message: expect.stringContaining(`the agent's data directory (${directory}) is full: make room`),
+  });
+});
+
+it('gives the words of an engine that refuses what it is asked', async () => {
+  installDocker(`printf '%s' '{"services":{"web":{"image":"a"}}}'`);
+  const lookAround = () => Promise.reject(new EngineRefusedError(500, 'the layers are broken'));
+  expect((await dryRun({ lookAround }).answer(CONTENT)).error).toEqual({
+    code: 'start_failed',
+    message: 'the layers are broken',
   });
 });

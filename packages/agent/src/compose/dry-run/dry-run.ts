@@ -10,11 +10,12 @@ import { diskTrouble } from '../disk-trouble.js';
 import { type CliOptions, ComposeCli } from '../docker/cli.js';
 import type { Container } from '../docker/container.js';
 import type { Engine } from '../docker/engine.js';
-import { EngineUnavailableError } from '../docker/engine-error.js';
+import { EngineRefusedError, EngineUnavailableError } from '../docker/engine-error.js';
 import { composeConfig } from '../document/compose-config.js';
 import { DeployError } from '../document/deploy-error.js';
 import { type Deployable, makeDeployable, type Owner } from '../document/deployable.js';
 import { DocumentRefused } from '../document/document.js';
+import { imagesHere } from '../document/images.js';
 import { examineDocument, type PrepareOptions } from '../document/prepare.js';
 import type { Service } from '../document/services.js';
 import { listeners, portsOf } from './ports.js';
@@ -99,7 +100,7 @@ export class DryRun {
     );
     const listed = await engine.look((docker) => docker.listContainers({ all: true }));
     const hashes = await hashesOf(new ComposeCli(cli), deployable, configMsMax);
-    const present = await this.#present(deployable.services);
+    const present = await imagesHere(engine, new Set(deployable.services.map(({ image }) => image)));
     const { pulls, missing } = pullsOf(deployable.services, containers, present);
     const services = servicePlans({
       services: deployable.services,
@@ -126,15 +127,6 @@ export class DryRun {
         (disk.fits === false ? failure('image_pull_failed', 'the disk does not hold the images') : null) ||
         (taken ? failure('start_failed', `the port ${taken.port} is taken${by(taken.taken_by)}`) : null),
     };
-  }
-
-  async #present(services: readonly Service[]): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    for (const image of new Set(services.map((service) => service.image))) {
-      const id = await this.#parts.engine.imageId(image);
-      if (id !== null) found.set(image, id);
-    }
-    return found;
   }
 
   /** @param isRefused where the policy refuses the document, its registries are not to be spoken to. */
@@ -227,6 +219,7 @@ function errorOf(error: unknown, directory: string): ComposePlanAnswer['error'] 
   const trouble = diskTrouble(error, directory);
   if (trouble !== null) return failure('docker_unavailable', trouble);
   if (error instanceof DocumentRefused || error instanceof DeployError) return failure(error.code, error.message);
+  if (error instanceof EngineRefusedError) return failure('start_failed', error.message);
   return error instanceof EngineUnavailableError ? failure('docker_unavailable', error.message) : null;
 }
 
