@@ -241,9 +241,10 @@ export class Deployer {
     this.#upkeep.begin();
     try {
       const problem = await this.#attempt(scope, async () => {
-        // What is there by name may be of the version that failed.
-        if (state.state.is_mixed)
-          await applier.up(good, { purpose: 'bring_back', pins: good.images, locked: false }, this.#robot, scope);
+        // What is there by name may be of the version that failed; to replace that is a change, which waits for the robot's programs.
+        const { is_mixed: isMixed, task } = state.state;
+        const locked = task?.override_lock !== true;
+        if (isMixed) await applier.up(good, { purpose: 'bring_back', pins: good.images, locked }, this.#robot, scope);
         else await applier.keep(good, this.#robot, scope);
         await this.#upkeep.noteEnds();
       });
@@ -273,6 +274,8 @@ export class Deployer {
       const { code, message, words } = failure;
       if (code !== 'invalid_compose_file' && code !== 'not_allowed') {
         await engine.ping();
+        // Another task may have come meanwhile: what is said of this one would be written over it.
+        scope.signal.throwIfAborted();
         if (observer.losses !== losses) {
           throw new EngineUnavailableError('the Docker Engine went away', { cause: error });
         }
