@@ -47,7 +47,23 @@ export const REFUSED_MOUNTS: readonly RefusedPath[] = [
 /** Devices that are the robot's disks and memory, or lead to them. Block devices of other names are refused by their kind. */
 export const REFUSED_DEVICES: readonly PathPattern[] = [
   ...['mem', 'kmem', 'port', 'kcore', 'core', 'snapshot', 'nvram', 'initctl', 'uio*', 'cpu', 'mei*', 'ipmi*', 'pts'],
-  ...['sd*', 'hd*', 'vd*', 'xvd*', 'nvme*', 'mmcblk*', 'md*', 'dm-*', 'mapper', 'loop*', 'disk', 'block', 'zd*', 'fd0'],
+  ...[
+    'sd*',
+    'hd*',
+    'vd*',
+    'xvd*',
+    'nvme*',
+    'mmcblk*',
+    'ng*',
+    'md*',
+    'dm-*',
+    'mapper',
+    'loop*',
+    'disk',
+    'block',
+    'zd*',
+    'fd0',
+  ],
   ...['nbd*', 'rbd*', 'bcache*', 'ram*', 'zram*', 'sr*', 'sg*', 'bsg', 'raw', 'mtd*', 'ubi*', 'vfio', 'btrfs-control'],
 ].map((name) => pathPattern(`/dev/${name}`));
 
