@@ -17,6 +17,7 @@ const web = (fields: Document, more: Document = {}): Document => ({
 
 /** Each was put before docker compose as well, which takes it, or knows it in a later release. */
 const VALID: Record<string, Document> = {
+  'durations of days and weeks': web({ healthcheck: { test: 'x', interval: '1d12h' }, stop_grace_period: '1w' }),
   'extensions anywhere, of any form': {
     ...web({ 'x-a': { b: [1, null, 'x', { c: true }] } }),
     'x-top': [1.5, null, {}],
@@ -232,7 +233,7 @@ const INVALID: [string, Document, string, string][] = [
   ['a secret of two things', web({}, { secrets: { s: { file: '/x', environment: 'X' } } }), 'secrets.s', 'only one'],
   ['two kinds of network', web({ network_mode: 'host', networks: ['default'] }), 'services.web', 'only one of them'],
   ['a duration without unit', web({ stop_grace_period: '5' }), 'services.web.stop_grace_period', '1m30s'],
-  ['days', web({ healthcheck: { test: 'x', interval: '1d' } }), 'services.web.healthcheck.interval', 'no duration'],
+  ['years', web({ healthcheck: { test: 'x', interval: '1y' } }), 'services.web.healthcheck.interval', 'no duration'],
   ['words', web({ deploy: { restart_policy: { delay: 'soon' } } }), 'services.web.deploy.restart_policy.delay', ''],
   ['a health test', web({ healthcheck: { test: ['curl', 'x'] } }), 'services.web.healthcheck.test[0]', 'CMD-SHELL'],
   ...[

@@ -1,9 +1,11 @@
 import { isIP } from 'node:net';
 
-/** Of Go's time.ParseDuration, which compose reads them with: `1m30s`, `500ms`, `0`. */
+/** As composes read them, each by its age: `1m30s`, `500ms`, `0`; `1d` and `1w` are the newer ones'. */
 export function isDuration(text: string): boolean {
   // One way only to read each digit: with two, many digits without a unit take the square of their number, or worse.
-  return text.length <= DURATION_LENGTH_MAX && /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/u.test(text);
+  return (
+    text.length <= DURATION_LENGTH_MAX && /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h|d|w))+)$/u.test(text)
+  );
 }
 
 /** Far above what anybody writes; it bounds the work, whatever the expression is. */
