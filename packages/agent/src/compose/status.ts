@@ -40,7 +40,7 @@ export function statusOf(
             message: failure.message.slice(0, MESSAGE_LENGTH_MAX),
             at_robot_ms: failure.at_ms,
           },
-    images: progress.images.slice(0, COMPOSE_IMAGES_MAX),
+    images: progress.images.slice(0, COMPOSE_IMAGES_MAX).map((one) => ({ ...one, image: one.image.slice(0, 1024) })),
     services: containers.slice(0, COMPOSE_SERVICES_MAX).map(serviceOf),
     engine_words: words?.slice(-COMPOSE_WORDS_MAX) ?? null,
     held_by: progress.heldBy,

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,6 +29,7 @@ describe('the update lock', () => {
   it('is had at once where nobody holds it, and then holds programs off until it is released', async () => {
     const { path, lock } = lockFile();
     const release = await lock.take(never, () => expect.fail('nobody holds it'));
+    expect(spawnSync('flock', ['-n', path, 'true']).status).toBe(1);
     const waiting = mission(path);
     release();
     await (await waiting)();

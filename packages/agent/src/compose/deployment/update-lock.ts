@@ -59,7 +59,8 @@ export class UpdateLock {
     signal.addEventListener('abort', giveUp, { once: true });
     try {
       const end = await new Promise<number | 'missing' | null>((resolve) => {
-        locking.on('error', () => resolve('missing'));
+        // For want of memory, say, nobody knows whether it is held.
+        locking.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ENOENT' ? 'missing' : null));
         locking.on('exit', resolve);
       });
       signal.throwIfAborted();

@@ -84,14 +84,14 @@ export class Engine {
   /** Gives an image that is here a name. */
   async tag(id: string, image: string): Promise<void> {
     const { repository, tag } = splitTag(image);
-    await this.ask((docker) => docker.getImage(id).tag({ repo: repository, tag }));
+    await this.ask((docker) => answered(docker.getImage(id).tag({ repo: repository, tag })));
   }
 
   /** Removes a container, running or not; its volumes stay. */
   async remove(id: string): Promise<void> {
     await this.ask(async (docker) => {
       try {
-        await docker.getContainer(id).remove({ force: true });
+        await answered(docker.getContainer(id).remove({ force: true }));
       } catch (error) {
         orIfGone(error, undefined);
       }
@@ -100,7 +100,7 @@ export class Engine {
 
   /** Gives a container another name. */
   async rename(id: string, name: string): Promise<void> {
-    await this.ask((docker) => docker.getContainer(id).rename({ name }));
+    await this.ask((docker) => answered(docker.getContainer(id).rename({ name })));
   }
 
   /** What the last healthcheck of a container said; empty where there is none, or it can't be had. */

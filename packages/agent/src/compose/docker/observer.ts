@@ -48,7 +48,7 @@ export class Observer {
     this.#streamMsMax = options.streamMsMax ?? STREAM_MS_MAX;
   }
 
-  /** As last seen; empty before the first look and while there is no engine. */
+  /** As last seen, also while the engine is away; empty before the first look. */
   get containers(): readonly Container[] {
     return this.#containers;
   }
