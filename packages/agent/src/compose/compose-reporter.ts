@@ -1,8 +1,7 @@
 import type { ComposeStatus } from '@drover/shared/link/compose-status';
+import { COMPOSE_SINCE_VERSION } from '@drover/shared/link/protocol';
 import type { Welcome } from '@drover/shared/link/welcome';
 
-/** Clouds that know the message. */
-const COMPOSE_STATUS_SINCE_VERSION = 5;
 /** What changes faster than this is told once, as it stands then. */
 export const COMPOSE_STATUS_MS_MIN = 500;
 
@@ -27,7 +26,7 @@ export class ComposeReporter {
   }
 
   opened(uplink: ComposeUplink, welcome: Pick<Welcome, 'link_version'>): void {
-    if (welcome.link_version < COMPOSE_STATUS_SINCE_VERSION) return;
+    if (welcome.link_version < COMPOSE_SINCE_VERSION) return;
     this.#uplink = uplink;
     this.#told = null;
     this.changed();
