@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { writeDurably } from '../disk/durable-file.js';
 import type { Uplink } from '../link/link.js';
+import { parseJson } from '../parse-json.js';
 
 const storedSchema = z.object({ robot_id: z.string(), desired: desiredSchema });
 
@@ -110,13 +111,5 @@ export class DesiredState {
       this.#log.error({ err: error }, 'the desired state can not be stored; it applies until a restart');
       return false;
     }
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

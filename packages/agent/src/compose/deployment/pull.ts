@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../parse-json.js';
 import { credentialsFor } from '../docker/credentials.js';
 import type { DockerEnv } from '../docker/docker-env.js';
 import type { Engine } from '../docker/engine.js';
@@ -97,13 +98,5 @@ export class PullProgress {
     const all = layers.reduce((sum, { total }) => sum + (total ?? average), 0);
     const here = layers.reduce((sum, { current }) => sum + current, 0);
     return Math.max(this.#percent ?? 0, Math.min(PERCENT_MAX, Math.floor((100 * here) / all)));
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

@@ -5,6 +5,7 @@ import { jsonObject, uuid } from '@drover/shared/link/fields';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { writeDurably } from '../../disk/durable-file.js';
+import { parseJson } from '../../parse-json.js';
 
 const problem = z.object({
   code: robotComposeErrorCode,
@@ -193,12 +194,4 @@ export class StateFile {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

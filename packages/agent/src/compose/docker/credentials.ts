@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parseJson } from '../../parse-json.js';
 import type { DockerEnv } from './docker-env.js';
 
 const HELPER_MS_MAX = 10_000;
@@ -84,12 +85,4 @@ function askHelper(helper: string, key: string, env: DockerEnv): Promise<Credent
     child.stdin?.on('error', () => {});
     child.stdin?.end(key);
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

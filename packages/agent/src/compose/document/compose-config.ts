@@ -1,3 +1,4 @@
+import { parseJson } from '../../parse-json.js';
 import { CliLateError, type ComposeCli } from '../docker/cli.js';
 import { EngineUnavailableError } from '../docker/engine-error.js';
 import { DocumentRefused } from './document.js';
@@ -42,12 +43,4 @@ export async function normalForm(cli: ComposeCli, options: ConfigOptions): Promi
 
 function refused(message: string): DocumentRefused {
   return new DocumentRefused('invalid_compose_file', [{ rule: 'docker compose', path: 'content', message }]);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

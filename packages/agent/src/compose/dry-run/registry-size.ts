@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { z } from 'zod';
+import { parseJson } from '../../parse-json.js';
 import type { DockerEnv } from '../docker/docker-env.js';
 
 const ASK_MS_MAX = 8_000;
@@ -54,12 +55,4 @@ function sizeOf(text: string, platform: string): number | null {
   if (!found) return null;
   const layers = new Map(found.layers.map(({ digest, size }, index) => [digest ?? String(index), size]));
   return [...layers.values()].reduce((sum, size) => sum + size, found.config?.size ?? 0);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
