@@ -15,7 +15,7 @@ export class Fleet {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #open = new Set<number>();
 
-  constructor(line: Line, tokens: readonly string[]) {
+  constructor(line: Pick<Line, 'url' | 'within'>, tokens: readonly string[]) {
     const url = `${line.url.replace('http', 'ws')}/agent`;
     const [command = '', ...args] = [...line.within, process.execPath, `${program}/fleet-process.js`, url];
     this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
