@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           name: 'beside',
           // Sources only: a build leaves dist/*.test.js beside them.
-          include: [`packages/*/src/**/*.${kind}.ts`, `test/**/*.${kind}.ts`],
+          include: [`packages/*/src/**/*.${kind}.ts`, `test/**/*.${kind}.ts`, `bench/*.${kind}.ts`],
           exclude: ['**/node_modules/**', '**/dist/**', ...ALONE],
           // Most of their time they wait for processes, leases and deadlines: one more than there are cores keeps two busy.
           maxWorkers: availableParallelism() + 1,

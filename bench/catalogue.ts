@@ -1,0 +1,5 @@
+import type { Benchmark } from './harness/benchmark.js';
+import { ingest } from './ingest/ingest.js';
+
+/** All there are, in the order in which they run. */
+export const BENCHMARKS: readonly Benchmark[] = [ingest];
