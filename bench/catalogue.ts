@@ -1,5 +1,6 @@
+import { commands } from './commands/commands.js';
 import type { Benchmark } from './harness/benchmark.js';
 import { ingest } from './ingest/ingest.js';
 
 /** All there are, in the order in which they run. */
-export const BENCHMARKS: readonly Benchmark[] = [ingest];
+export const BENCHMARKS: readonly Benchmark[] = [ingest, commands];

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { TestAgent } from '#test/support/agent';
+import { API_KEY, TestCloud } from '#test/support/cloud';
+import { type Benchmark, type Context, type Row, ratioAtLeast, ratioAtMost } from '../harness/benchmark.js';
+import { Child } from '../harness/child.js';
+import { interleaved } from '../harness/windows.js';
+import { CommandLoad, type Latencies } from './load.js';
+import { graph } from './ros.js';
+
+const IN_FLIGHT = 32;
+/** Above the tests' own. */
+const DOMAIN = '87';
+
+export const commands: Benchmark = {
+  name: 'commands',
+  summary: 'POST → effect → outcome readable, beside a bare express + ws script with the same durable writes',
+  run: async (context) => {
+    const ms = context.smoke ? 300 : 10_000;
+    const ros: Record<string, string> =
+      graph === 'simulated' ? {} : { ROS_DOMAIN_ID: DOMAIN, ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST' };
+    if (graph !== 'simulated') {
+      const subscriber = new Child('commands/ros-subscriber', ros);
+      context.onEnd(() => subscriber.stop());
+      await subscriber.ask('open');
+    }
+    const ours = await product(context, ros);
+    const bare = await script(context, ros, true);
+    const bareWithoutWrites = await script(context, ros, false);
+
+    const alone = await interleaved<'ours' | 'bare' | 'without', Latencies>(context, {
+      ours: () => ours.alone(ms),
+      bare: () => bare.alone(ms),
+      without: () => bareWithoutWrites.alone(ms),
+    });
+    const together = await interleaved(context, {
+      ours: () => ours.together(IN_FLIGHT, ms),
+      bare: () => bare.together(IN_FLIGHT, ms),
+      without: () => bareWithoutWrites.together(IN_FLIGHT, ms),
+    });
+    const p50 = (of: Latencies[]) => of.map(({ p50Ms }) => p50Ms);
+    const p99 = (of: Latencies[]) => of.map(({ p99Ms }) => p99Ms);
+    const same = 'bare express + ws, the same writes';
+    const without = 'the same, nothing written on the robot';
+    const what = `command round trip, ${graph} graph`;
+    const rows: Row[] = [
+      {
+        ...{ what: `${what}, p50`, unit: 'ms', ours: p50(alone.ours), goal: ratioAtMost(1.3) },
+        peer: { name: same, values: p50(alone.bare) },
+      },
+      {
+        ...{ what: `${what}, p99`, unit: 'ms', ours: p99(alone.ours), goal: ratioAtMost(2) },
+        peer: { name: same, values: p99(alone.bare) },
+      },
+      {
+        ...{
+          what: `${what}, ${IN_FLIGHT} in flight`,
+          unit: 'commands/s',
+          ours: together.ours,
+          goal: ratioAtLeast(0.6),
+        },
+        peer: { name: same, values: together.bare },
+      },
+      { what: `${what}, p50`, unit: 'ms', ours: p50(alone.ours), peer: { name: without, values: p50(alone.without) } },
+      { what: `${what}, p99`, unit: 'ms', ours: p99(alone.ours), peer: { name: without, values: p99(alone.without) } },
+      {
+        ...{ what: `${what}, ${IN_FLIGHT} in flight`, unit: 'commands/s', ours: together.ours },
+        peer: { name: without, values: together.without },
+      },
+    ];
+    return { rows, facts: { graph, distro: process.env.ROS_DISTRO ?? null } };
+  },
+};
+
+async function product(context: Context, ros: Record<string, string>): Promise<CommandLoad> {
+  const cloud = await TestCloud.start({}, join(context.dir, 'cloud'));
+  context.onEnd(() => cloud.stop());
+  const agent = await TestAgent.start({
+    url: cloud.url,
+    token: await cloud.register('robot'),
+    env: { DROVER_ROS: graph, ...ros },
+    dataDir: join(context.dir, 'agent'),
+  });
+  context.onEnd(() => agent.stop());
+  await cloud.online('robot');
+  return loadOn(context, cloud.url, { 'svc-api-key': API_KEY });
+}
+
+async function script(context: Context, ros: Record<string, string>, writes: boolean): Promise<CommandLoad> {
+  const name = writes ? 'bare' : 'bare-without';
+  const gateway = new Child('commands/bare-gateway');
+  context.onEnd(() => gateway.stop());
+  const url = await gateway.ask<string>('open', { file: join(context.dir, `${name}-gateway.db`) });
+  const robot = new Child('commands/bare-robot', ros);
+  context.onEnd(() => robot.stop());
+  await robot.ask('open', { url, writes, file: join(context.dir, `${name}-robot.db`) });
+  return loadOn(context, url);
+}
+
+function loadOn(context: Context, url: string, headers: Record<string, string> = {}): CommandLoad {
+  const load = new CommandLoad(url, 'robot', headers);
+  context.onEnd(() => load.close());
+  return load;
+}
