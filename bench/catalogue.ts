@@ -1,6 +1,9 @@
 import { commands } from './commands/commands.js';
 import type { Benchmark } from './harness/benchmark.js';
 import { ingest } from './ingest/ingest.js';
+import { flip } from './sessions/flip.js';
+import { memory } from './sessions/memory.js';
+import { vitals } from './sessions/vitals.js';
 
 /** All there are, in the order in which they run. */
-export const BENCHMARKS: readonly Benchmark[] = [ingest, commands];
+export const BENCHMARKS: readonly Benchmark[] = [ingest, commands, memory, vitals, flip];

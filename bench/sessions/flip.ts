@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import type { Robot } from '@drover/shared/api/robots';
+import { Fleet } from '#test/network/fleet';
+import { API_KEY, TestCloud } from '#test/support/cloud';
+import { CommandLoad } from '../commands/load.js';
+import { atMost, type Benchmark, type Row } from '../harness/benchmark.js';
+import { checkDescriptors } from './limits.js';
+import { seedRobots } from './seeded-robots.js';
+
+const ROBOTS_A_PROCESS = 1_000;
+const LOOK_MS = 500;
+
+export const flip: Benchmark = {
+  name: 'flip',
+  summary: 'a gateway restarts under 10k robots: how long until all are back, and what commands meet meanwhile',
+  run: async (context) => {
+    const robots = context.smoke ? 40 : 10_000;
+    checkDescriptors(robots);
+    const cloud = await TestCloud.start({}, join(context.dir, 'cloud'));
+    context.onEnd(() => cloud.stop());
+    let tokens: string[] = [];
+    await cloud.restart(() => {
+      tokens = seedRobots(cloud.dataDir, robots);
+    });
+    // The first one in a process of its own: it gets the commands.
+    const groups = [tokens.slice(0, 1)];
+    for (let at = 1; at < robots; at += ROBOTS_A_PROCESS) groups.push(tokens.slice(at, at + ROBOTS_A_PROCESS));
+    const fleets = groups.map((group) => new Fleet({ url: cloud.url, within: [] }, group));
+    context.onEnd(() => Promise.all(fleets.map((fleet) => fleet.stop())));
+    const online = async () => (await cloud.get<Robot[]>('/robots')).filter((robot) => robot.online).length;
+    const opened = () => fleets.reduce((sum, fleet) => sum + fleet.open, 0);
+    const allBack = async (sinceMs: number) => {
+      const back = () => fleets.reduce((sum, fleet) => sum + fleet.openedSince(sinceMs).length, 0);
+      while (back() < robots || opened() < robots || (await online()) < robots) {
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      }
+    };
+    await allBack(0);
+    context.say(`${robots} robots are online`);
+
+    const backS: number[] = [];
+    const lost: number[] = [];
+    const worstMs: number[] = [];
+    for (let window = 0; window < context.windows; window += 1) {
+      const stoppedMs = Date.now();
+      await cloud.restart();
+      const upMs = Date.now();
+      const load = new CommandLoad(cloud.url, 'robot-0', { 'svc-api-key': API_KEY });
+      await cloud.online('robot-0');
+      while ((fleets[0]?.openedSince(stoppedMs).length ?? 0) < 1)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      let going = true;
+      const commanding = (async () => {
+        let worst = 0;
+        while (going) {
+          worst = Math.max(worst, (await load.alone(LOOK_MS)).maxMs);
+        }
+        return worst;
+      })();
+      await allBack(stoppedMs);
+      backS.push((Date.now() - upMs) / 1000);
+      going = false;
+      // Throws where one was not executed.
+      worstMs.push(await commanding);
+      load.close();
+      lost.push(closedSince(fleets, upMs));
+    }
+    const rows: Row[] = [
+      { what: `a restart under ${robots} robots, all back after`, unit: 's', ours: backS, goal: atMost(60) },
+      { what: 'sessions that came back and were lost again', unit: 'sessions', ours: lost, goal: atMost(0) },
+      {
+        what: 'the slowest command meanwhile',
+        unit: 'ms',
+        ours: worstMs,
+        note: 'every command was executed',
+        goal: atMost(5000),
+      },
+    ];
+    return { rows, facts: { robots, robotsAProcess: ROBOTS_A_PROCESS } };
+  },
+};
+
+function closedSince(fleets: readonly Fleet[], sinceMs: number): number {
+  const closed = fleets.flatMap(({ events }) => events.filter(({ event, at }) => event === 'closed' && at >= sinceMs));
+  return closed.length;
+}
