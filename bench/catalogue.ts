@@ -1,9 +1,10 @@
 import { commands } from './commands/commands.js';
 import type { Benchmark } from './harness/benchmark.js';
 import { ingest } from './ingest/ingest.js';
+import { rows } from './rows/rows.js';
 import { flip } from './sessions/flip.js';
 import { memory } from './sessions/memory.js';
 import { vitals } from './sessions/vitals.js';
 
 /** All there are, in the order in which they run. */
-export const BENCHMARKS: readonly Benchmark[] = [ingest, commands, memory, vitals, flip];
+export const BENCHMARKS: readonly Benchmark[] = [ingest, commands, memory, vitals, flip, rows];

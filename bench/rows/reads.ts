@@ -1,0 +1,53 @@
+import type { HttpClient } from '../harness/http-client.js';
+import { quantile } from '../harness/windows.js';
+import { FIRST_STAMP_MS, STEP_MS, sourceName } from './layout.js';
+
+const PAGE = 50;
+
+/** What a store holds, as far as it is to be asked. */
+export interface Held {
+  readonly robots: number;
+  readonly sources: number;
+  /** Points of a source. */
+  readonly points: number;
+}
+
+/** The reads that must stay flat: by name, the path of the nth request. */
+const READS: Readonly<Record<string, (held: Held, n: number) => string>> = {
+  'latest 1': (held, n) => `${dataPath(held, n)}&latest_only=true`,
+  'latest 50': (held, n) => `${dataPath(held, n)}&limit=${PAGE}`,
+  'a time range of 50': (held, n) => {
+    // In the middle, where neither end of the index is.
+    const first = Math.floor(held.points / 2) - PAGE;
+    const [from, to] = [first - 1, first + PAGE].map((step) => new Date(FIRST_STAMP_MS + step * STEP_MS).toISOString());
+    return `${dataPath(held, n)}&from=${from}&to=${to}&limit=1000`;
+  },
+  '/robots': () => '/robots',
+  '/commands page': () => `/commands?limit=${PAGE}`,
+};
+
+export const READ_NAMES = Object.keys(READS);
+
+function dataPath(held: Held, n: number): string {
+  const robot = n % held.robots;
+  const source = Math.floor(n / held.robots) % held.sources;
+  return `/robots/robot-${robot}/data?source=${encodeURIComponent(sourceName(source))}`;
+}
+
+/** By name, the median latency in ms of so many requests, one after the other. @throws Error where an answer is not what it must be */
+export async function readLatencies(client: HttpClient, held: Held, requests: number): Promise<Record<string, number>> {
+  const medians: Record<string, number> = {};
+  for (const [name, pathOf] of Object.entries(READS)) {
+    const took: number[] = [];
+    for (let n = 0; n < requests; n += 1) {
+      const path = pathOf(held, n);
+      const startMs = performance.now();
+      const { status, body } = await client.ask<unknown[]>('GET', path);
+      took.push(performance.now() - startMs);
+      const expected = name.endsWith(' 1') ? 1 : name === '/robots' ? body.length : PAGE;
+      if (status !== 200 || body.length !== expected) throw new Error(`${path}: ${status}, ${body.length} items`);
+    }
+    medians[name] = quantile(took, 0.5);
+  }
+  return medians;
+}
