@@ -1,6 +1,6 @@
 // What keeping one message a second of a topic at 1 kHz costs the agent, beside the cheapest way known in the same run:
 //
-//   node bench/sampling.mjs [--seconds 10] [--distro kilted]      (after npm run build)
+//   node bench/sampling.mjs [--seconds 10] [--settle 4] [--distro kilted] [--json]      (after npm run build)
 //
 // The publisher is rclpy, std_msgs/msg/String, reliable. "bare" are scripts that only subscribe, by rclnodejs, on a lean
 // node that is never spun and polled on a timer; "spun" is an ordinary rclnodejs subscription. Figures are CPU of a process,
@@ -22,7 +22,6 @@ const DOMAIN = '33';
 const TOPIC = '/fast';
 /** Of /proc: USER_HZ is 100 wherever Node runs on Linux. */
 const TICKS_PER_S = 100;
-const SETTLE_MS = 4000;
 
 const PUBLISHER = `
 import rclpy, rclpy.executors, std_msgs.msg
@@ -47,8 +46,15 @@ const BARE = {
 };
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '10' }, distro: { type: 'string' }, bare: { type: 'string' } },
+  options: {
+    seconds: { type: 'string', default: '10' },
+    settle: { type: 'string', default: '4' },
+    distro: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    bare: { type: 'string' },
+  },
 });
+const SETTLE_MS = Number(values.settle) * 1000;
 await (values.bare === undefined ? main() : bare(BARE[values.bare]));
 
 async function main() {
@@ -66,6 +72,10 @@ async function main() {
     Object.assign(rows, await agent(env));
   } finally {
     await ended(publisher);
+  }
+  if (values.json) {
+    console.log(JSON.stringify({ distro, rows }));
+    return;
   }
   console.log(`${TOPIC}: String at 1 kHz, 1 Hz kept, ROS 2 ${distro}; CPU in % of a core over ${values.seconds} s`);
   for (const [name, cpu] of Object.entries(rows)) console.log(`${cpu.toFixed(1).padStart(6)}  ${name}`);
@@ -99,7 +109,7 @@ async function agent(env) {
     while ((await recordings()) === 0) await setTimeout(100);
     const before = await recordings();
     const streaming = await cpuOf(robot);
-    console.log(
+    console.error(
       `the agent recorded ${(await recordings()) - before} samples in ${SETTLE_MS / 1000 + Number(values.seconds)} s`,
     );
     return { 'agent, no stream': without, 'agent, streaming at 1 Hz': streaming };
