@@ -18,6 +18,7 @@ Measures Drover beside its physical limits and its peers in one run, and prints 
   --windows N    windows of each contender (5; smoke: 1)
   --out DIR      where bench.json, bench.md and the plots go (bench/out)
   --tmp DIR      where stores and spools go, on the disk that is to be measured (the system's folder for temporary files)
+  --profile DIR  CPU profiles of all processes, for bench/profile.mjs; slower, so not for figures
   --list         the benchmarks
   --help         this`;
 
@@ -50,6 +51,7 @@ async function main(args: string[]): Promise<number> {
     console.error(`the machine is busy (load ${facts.loadAtStart.toFixed(1)}): what is measured now is worth little`);
   }
   const tmp = resolve(values.tmp ?? tmpdir());
+  if (values.profile !== undefined) profileAll(resolve(values.profile));
   const outcomes: Outcome[] = [];
   for (const benchmark of chosen) outcomes.push(await outcomeOf(benchmark, { smoke, windows, tmp }));
   const out = resolve(values.out ?? join(checkout, 'bench/out'));
@@ -58,6 +60,14 @@ async function main(args: string[]): Promise<number> {
   const failed = outcomes.filter((outcome) => outcome.failed !== undefined);
   for (const { benchmark, failed: why } of failed) console.error(`${benchmark} failed: ${why}`);
   return failed.length > 0 ? 1 : 0;
+}
+
+/** The processes that are started from now on. */
+function profileAll(dir: string): void {
+  mkdirSync(dir, { recursive: true });
+  process.env.BENCH_PROFILE_DIR = dir;
+  const hook = new URL('../harness/profile-hook.mjs', import.meta.url);
+  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${hook.href}`.trim();
 }
 
 function parsed(args: string[]) {
@@ -70,6 +80,7 @@ function parsed(args: string[]) {
         windows: { type: 'string' },
         out: { type: 'string' },
         tmp: { type: 'string' },
+        profile: { type: 'string' },
         list: { type: 'boolean' },
         help: { type: 'boolean' },
       },

@@ -60,7 +60,7 @@ export const ingest: Benchmark = {
         ...{ peer: { name: loop, values: cpu(windows.loop) }, goal: ratioAtMost(3) },
       },
       mqtt(),
-      ...(await realAgents(context, windowMs)),
+      ...(await realAgents(context, cloud, windowMs)),
     ];
     return { rows, facts: { pragmas, rowsABatch: ROWS_A_BATCH, senders: SENDERS, sourcesASender: SOURCES } };
   },
@@ -91,12 +91,10 @@ function mqtt(): Row {
 }
 
 /** Whole agents instead of replayed batches: spool, sampling and all. They share the machine, so this says little of the gateway. */
-async function realAgents(context: Context, windowMs: number): Promise<Row[]> {
+async function realAgents(context: Context, cloud: TestCloud, windowMs: number): Promise<Row[]> {
   const agents = context.smoke ? 1 : SENDERS;
   const topics = context.smoke ? 2 : 5;
   const hz = context.smoke ? 100 : 1_000;
-  const cloud = await TestCloud.start({}, join(context.dir, 'agents-cloud'));
-  context.onEnd(() => cloud.stop());
   const names = Array.from({ length: topics }, (_, n) => `/load_${n}`);
   for (let n = 0; n < agents; n += 1) {
     const token = await cloud.register(`robot-${n}`);

@@ -18,10 +18,8 @@ export const memory: Benchmark = {
     checkDescriptors(most);
     const cloud = await TestCloud.start(COLLECTS_AT_SIGUSR2, join(context.dir, 'cloud'));
     context.onEnd(() => cloud.stop());
-    let tokens: string[] = [];
-    await cloud.restart(() => {
-      tokens = seedRobots(cloud.dataDir, most);
-    });
+    await cloud.process.stop();
+    const tokens = seedRobots(cloud.dataDir, most);
     let bareRuns = 0;
     // New processes each time: none of them is warm, nor should be.
     const windows = await interleaved(
