@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BENCHMARKS } from './catalogue.js';
-import type { Benchmark, Context, Result } from './harness/benchmark.js';
+import { type Benchmark, CannotRunError, type Context, type Result } from './harness/benchmark.js';
 import { machine } from './harness/machine.js';
 import { type Outcome, report } from './harness/report.js';
 
@@ -127,7 +127,7 @@ async function outcomeOf(
   try {
     result = await benchmark.run(context);
   } catch (error) {
-    failed = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    failed = wordsOf(error);
   }
   for (const end of ends.reverse()) {
     try {
@@ -139,4 +139,9 @@ async function outcomeOf(
   const seconds = Math.round((performance.now() - startMs) / 100) / 10;
   context.say(`took ${seconds} s`);
   return { benchmark: benchmark.name, smoke, windows, seconds, ...(failed && { failed }), ...(result && { result }) };
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof CannotRunError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

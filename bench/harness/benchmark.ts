@@ -62,6 +62,11 @@ export interface Benchmark {
   run(context: Context): Promise<Result>;
 }
 
+/** The machine is not such that the benchmark can run; the message says what to do. */
+export class CannotRunError extends Error {
+  override readonly name = 'CannotRunError';
+}
+
 export const ratioAtLeast = (bound: number): Goal => ({ of: 'ratio', is: 'at least', bound });
 export const ratioAtMost = (bound: number): Goal => ({ of: 'ratio', is: 'at most', bound });
 export const atMost = (bound: number): Goal => ({ of: 'ours', is: 'at most', bound });
