@@ -1,12 +1,11 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { TestAgent } from '#test/support/agent';
 import { TestCloud } from '#test/support/cloud';
 import { type Benchmark, type Context, type Row, ratioAtLeast, ratioAtMost } from '../harness/benchmark.js';
 import { Child } from '../harness/child.js';
-import { onPath } from '../harness/on-path.js';
 import { costOf } from '../harness/process-stats.js';
 import { interleaved } from '../harness/windows.js';
+import { type Flooded, mqttPeer } from './mqtt-peer.js';
 
 const SENDERS = 10;
 const SOURCES = 10;
@@ -17,6 +16,9 @@ interface Window {
   readonly rowsAS: number;
   readonly cpuUsARow: number;
 }
+
+/** Of what is not installed. */
+const NO_WINDOW: Window = { rowsAS: Number.NaN, cpuUsARow: Number.NaN };
 
 export const ingest: Benchmark = {
   name: 'ingest',
@@ -37,10 +39,12 @@ export const ingest: Benchmark = {
 
     const insert = (rowsAStatement: number) => () =>
       windowOf(alone.pid, () => alone.ask<Flooded>('insert', { ms: windowMs, rowsAStatement }));
+    const mqtt = await mqttPeer(context, { robots: SENDERS, sources: SOURCES });
     const windows = await interleaved(context, {
       gateway: () => windowOf(cloud.process.pid, () => senders.ask<Flooded>('flood', { ms: windowMs })),
       loop: insert(1),
       many: insert(statementRows),
+      mqtt: async () => (mqtt ? await windowOf(mqtt.subscriberPid, () => mqtt.flood(windowMs)) : NO_WINDOW),
     });
     const rate = (of: Window[]) => of.map(({ rowsAS }) => rowsAS);
     const cpu = (of: Window[]) => of.map(({ cpuUsARow }) => cpuUsARow);
@@ -59,35 +63,23 @@ export const ingest: Benchmark = {
         ...{ what: 'gateway CPU of a point', unit: 'µs', ours: cpu(windows.gateway) },
         ...{ peer: { name: loop, values: cpu(windows.loop) }, goal: ratioAtMost(3) },
       },
-      mqtt(),
+      againstMqtt(rate(windows.gateway), mqtt && rate(windows.mqtt)),
       ...(await realAgents(context, cloud, windowMs)),
     ];
     return { rows, facts: { pragmas, rowsABatch: ROWS_A_BATCH, senders: SENDERS, sourcesASender: SOURCES } };
   },
 };
 
-interface Flooded {
-  readonly rows: number;
-  readonly seconds: number;
-}
-
 async function windowOf(pid: number, work: () => Promise<Flooded>): Promise<Window> {
   const { result, cpuS } = await costOf(pid, work);
   return { rowsAS: result.rows / result.seconds, cpuUsARow: (cpuS * 1e6) / result.rows };
 }
 
-/** What this kind of system usually does: mosquitto, QoS 1, a Node subscriber, an insert a message. */
-function mqtt(): Row {
+function againstMqtt(ours: number[], peer: number[] | undefined): Row {
   const what = 'durable ingest, against MQTT QoS 1 and an insert a message';
-  const require = createRequire(import.meta.url);
-  if (!onPath('mosquitto'))
-    return { what, notMeasured: 'mosquitto is not installed (Debian: apt-get install mosquitto)' };
-  try {
-    require.resolve('mqtt');
-  } catch {
-    return { what, notMeasured: 'the npm package mqtt is not among the dependencies' };
-  }
-  return { what, notMeasured: 'the peer is not written yet' };
+  if (!peer) return { what, notMeasured: 'mosquitto is not installed (Debian: apt-get install mosquitto)' };
+  const name = 'mosquitto, QoS 1, an insert a message';
+  return { what, unit: 'points/s', ours, peer: { name, values: peer }, goal: ratioAtLeast(10) };
 }
 
 /** Whole agents instead of replayed batches: spool, sampling and all. They share the machine, so this says little of the gateway. */
