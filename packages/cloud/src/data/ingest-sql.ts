@@ -1,7 +1,10 @@
 /** The statements of the ingest path, by hand: they run for every batch, some for every row. */
 
 export const INGEST_SQL = {
-  robotLives: 'SELECT 1 FROM robots WHERE key = ? AND deleted_at_ms IS NULL',
+  /** No row where the robot is gone, 0 where the lane was never heard of. */
+  markOfRobot:
+    'SELECT coalesce(spools.acked_seq, 0) FROM robots LEFT JOIN spools ON spools.robot_key = robots.key ' +
+    'AND spools.spool_id = ? AND spools.lane = ? WHERE robots.key = ? AND robots.deleted_at_ms IS NULL',
   mark: 'SELECT acked_seq FROM spools WHERE robot_key = ? AND spool_id = ? AND lane = ?',
   setMark:
     'INSERT INTO spools (robot_key, spool_id, lane, acked_seq) VALUES (?, ?, ?, ?) ' +

@@ -68,10 +68,12 @@ export class Ingest {
    * @throws BatchError before anything was written.
    */
   store(robot: RobotRef, batch: Batch, receivedMs: number, opens: boolean): Stored {
-    const { mark, missing } = this.#checkedMark(robot, batch, receivedMs, opens);
+    const known = this.#checkedMark(robot, batch, opens);
     const lastSeq = batch.first_seq + batch.rows.length - 1;
-    if (lastSeq <= mark) return { ackedSeq: mark, missing };
+    if (lastSeq <= known) return { ackedSeq: known, missing: 0 };
     this.#checkChannels(batch);
+    const missing = this.skipMissing(robot.key, batch, batch.first_seq, receivedMs, known);
+    const mark = known + missing;
     for (const { hash, type, text } of batch.schemas) this.#statements.addSchema.run(hash, type, text);
     const fresh = batch.rows.slice(Math.max(0, mark + 1 - batch.first_seq));
     this.#storePoints(
@@ -94,8 +96,13 @@ export class Ingest {
    * The robot holds the rows of a lane from `firstSeq` on: what lies between that and the mark was acknowledged to it once and is
    * not here. It is noted, the lane goes on behind it. Returns how many rows that is.
    */
-  skipMissing(robotKey: number, lane: LaneRef, firstSeq: number, nowMs: number): number {
-    const mark = this.mark(robotKey, lane.spool_id, lane.lane) ?? 0;
+  skipMissing(
+    robotKey: number,
+    lane: LaneRef,
+    firstSeq: number,
+    nowMs: number,
+    mark = this.mark(robotKey, lane.spool_id, lane.lane) ?? 0,
+  ): number {
     if (firstSeq <= mark + 1) return 0;
     const place = [robotKey, lane.spool_id, lane.lane] as const;
     this.#boundMissing(robotKey, nowMs);
@@ -113,20 +120,17 @@ export class Ingest {
     addMissing.run(robotKey, MANY_SPOOLS, 'live', 1, rows, Math.floor(nowMs));
   }
 
-  #checkedMark(robot: RobotRef, batch: Batch, receivedMs: number, opens: boolean): { mark: number; missing: number } {
+  /** How far the lane is on disk, where the batch may follow on that. */
+  #checkedMark(robot: RobotRef, batch: Batch, opens: boolean): number {
+    const mark = this.#statements.markOfRobot.get(batch.spool_id, batch.lane, robot.key) as number | undefined;
     // Its session ends with it, but what the session had already sent may come after.
-    if (this.#statements.robotLives.get(robot.key) === undefined) {
-      throw new BatchError(BatchRefusal.robotGone, `robot ${robot.id} was deleted`);
-    }
-    const mark = this.mark(robot.key, batch.spool_id, batch.lane) ?? 0;
-    if (batch.first_seq <= mark + 1) return { mark, missing: 0 };
+    if (mark === undefined) throw new BatchError(BatchRefusal.robotGone, `robot ${robot.id} was deleted`);
     // A later batch may follow one that was refused and comes again: to go on behind that would lose it.
-    if (!opens) {
+    if (batch.first_seq > mark + 1 && !opens) {
       const message = `the ${batch.lane} lane goes on at ${batch.first_seq}, but is stored only up to ${mark}`;
       throw new BatchError(BatchRefusal.gap, message);
     }
-    const missing = this.skipMissing(robot.key, batch, batch.first_seq, receivedMs);
-    return { mark: batch.first_seq - 1, missing };
+    return mark;
   }
 
   #checkChannels(batch: Batch): void {

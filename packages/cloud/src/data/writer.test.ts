@@ -176,6 +176,24 @@ describe('the data writer', () => {
     expect(await writer.write(robot, batchOf([point(1)]), RECEIVED_MS)).toBe(1);
   });
 
+  it('leaves nothing of a batch that fails half way, and all of the others in its group', async () => {
+    await cloud.store.exclusive((raw) =>
+      raw.exec(`CREATE TRIGGER fails BEFORE INSERT ON points WHEN length(NEW.cdr) = 99
+                BEGIN SELECT RAISE(ABORT, 'half way'); END`),
+    );
+    const other = (await cloud.robot('rover-2')).ref;
+    const failing = { ...point(0), cdr: new Uint8Array(99) } as DataRow;
+    const rows = [...Array.from({ length: 40 }, (_, at) => point(at)), failing];
+    const results = await Promise.allSettled([
+      writer.write(other, batchOf([point(1)], { spool_id: randomUUID() }), RECEIVED_MS),
+      writer.write(robot, batchOf(rows), RECEIVED_MS),
+      writer.write(other, batchOf([point(2)], { spool_id: randomUUID() }), RECEIVED_MS),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await values()).toEqual([1, 2]);
+    expect(await writer.acked(robot.key, SPOOL)).toEqual({ live: 0, backfill: 0 });
+  });
+
   it('knows a definition by its hash in later batches', async () => {
     await writer.write(robot, batchOf([point(1)]), RECEIVED_MS);
     expect(await writer.write(robot, batchOf([point(2)], { first_seq: 2, schemas: [] }), RECEIVED_MS)).toBe(2);
@@ -248,6 +266,47 @@ describe('the data writer', () => {
     expect([refused?.status, refused?.body.error_code]).toEqual([503, 'unavailable']);
     await cloud.store.exclusive((raw) => raw.pragma('max_page_count = 1000000'));
     expect(await writer.write(robot, batchOf([large]), RECEIVED_MS)).toBe(1);
+  });
+
+  describe('with vitals that wait for others', () => {
+    const vital: DataRow = { kind: 'vital', robot_stamp_ms: RECEIVED_MS, cpu: 1, ram: 2, disk: 3, battery: -1 };
+    const vitals = (more: Partial<Batch> = {}) => batchOf([vital], { schemas: [], channels: [], ...more });
+    const groups: Committed[] = [];
+    let patient: DataWriter;
+    beforeEach(() => {
+      groups.length = 0;
+      const { store } = cloud;
+      patient = new DataWriter({ store, gatherMs: 3_600_000, onCommitted: (committed) => groups.push(committed) });
+    });
+
+    /** Each in a turn of the event loop of its own, as they come from as many sockets. */
+    async function oneAfterTheOther(count: number): Promise<Promise<number>[]> {
+      const written: Promise<number>[] = [];
+      for (let at = 0; at < count; at += 1) {
+        written.push(patient.write(robot, vitals({ spool_id: randomUUID() }), RECEIVED_MS));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return written;
+    }
+
+    it('commits those of 100 once', async () => {
+      const written = await oneAfterTheOther(100);
+      expect(groups).toEqual([]);
+      await patient.stop();
+      expect(new Set(await Promise.all(written))).toEqual(new Set([1]));
+      expect(groups).toEqual([{ rows: 100, batches: 100 }]);
+    });
+
+    it('commits them at once together with a point, which does not wait', async () => {
+      const written = await oneAfterTheOther(3);
+      written.push(patient.write(robot, batchOf([point(1)]), RECEIVED_MS));
+      expect(await Promise.all(written)).toEqual([1, 1, 1, 1]);
+      expect(groups).toEqual([{ rows: 4, batches: 4 }]);
+    });
+
+    it('does not keep a robot waiting that catches up', async () => {
+      expect(await patient.write(robot, vitals({ rows: Array(11).fill(vital) }), RECEIVED_MS)).toBe(11);
+    });
   });
 
   it('writes what waits when it stops, and refuses what comes after', async () => {

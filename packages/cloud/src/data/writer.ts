@@ -1,6 +1,7 @@
 /**
  * The group commit of what robots send. Batches that wait, from whichever robots, are committed together in one transaction
- * with their spools' marks, and only then acknowledged; while one group is written, the next one gathers.
+ * with their spools' marks, and only then acknowledged; while one group is written, the next one gathers. A few vitals by themselves
+ * wait a moment for others' before that: thousands of idle robots would else cost a flush each. Whatever else comes takes them along.
  *
  * Order: a robot's batches in the order of their `write` calls; robots take turns, a batch each, so that a flood from one delays
  * the others by a batch, not by the flood. Bounds: a group's rows and bytes (a command's insert waits for one group at
@@ -19,6 +20,10 @@ import { Ingest, type Stored } from './ingest.js';
 const GROUP_ROWS_MAX = 4000;
 const GROUP_BYTES_MAX = 8 * 1024 * 1024;
 export const QUEUE_BYTES_MAX = 64 * 1024 * 1024;
+/** Vitals gather this long: 2,000 a second are then 100 a commit, which costs a twentieth of one commit each. */
+const GATHER_MS = 50;
+/** More rows in a batch are a robot that catches up, and it waits for its acknowledgements. */
+const GATHERED_ROWS_MAX = 10;
 /** What a row takes beside its message, about. */
 const ROW_BYTES = 64;
 
@@ -30,6 +35,12 @@ interface Waiting {
   readonly bytes: number;
   readonly resolve: (ackedSeq: number) => void;
   readonly reject: (reason: unknown) => void;
+}
+
+/** Of each of a group, by its place: what became of it. */
+interface GroupResult {
+  readonly results: readonly (Stored | undefined)[];
+  readonly failures: ReadonlyMap<Waiting, unknown>;
 }
 
 /** What a group came to, for the metrics. */
@@ -47,6 +58,7 @@ export interface Missing {
 export class DataWriter {
   readonly #store: Store;
   readonly #queueBytesMax: number;
+  readonly #gatherMs: number;
   readonly #onCommitted: (committed: Committed) => void;
   readonly #onMissing: (missing: Missing) => void;
   /** By robot, in the order in which it is their turn. */
@@ -55,15 +67,21 @@ export class DataWriter {
   #ingest: Ingest | undefined;
   #loop: Promise<void> | undefined;
   #stopping = false;
+  /** Among what waits is something that should not. */
+  #urgent = false;
+  /** Ends the gathering of vitals. */
+  #hurry: () => void = () => {};
 
   constructor(options: {
     store: Store;
     queueBytesMax?: number;
+    gatherMs?: number;
     onCommitted?: ((committed: Committed) => void) | undefined;
     onMissing?: ((missing: Missing) => void) | undefined;
   }) {
     this.#store = options.store;
     this.#queueBytesMax = options.queueBytesMax ?? QUEUE_BYTES_MAX;
+    this.#gatherMs = options.gatherMs ?? GATHER_MS;
     this.#onCommitted = options.onCommitted ?? (() => {});
     this.#onMissing = options.onMissing ?? (() => {});
   }
@@ -75,6 +93,7 @@ export class DataWriter {
   /** Writes what waits, refuses what comes. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#hurryUp();
     await this.#loop;
   }
 
@@ -102,6 +121,7 @@ export class DataWriter {
       if (queue) queue.push(waiting);
       else this.#waiting.set(robot.key, [waiting]);
       this.#waitingBytes += bytes;
+      if (!canWait(batch) || this.#waiting.size >= GROUP_ROWS_MAX) this.#hurryUp();
       this.#loop ??= this.#run();
     });
   }
@@ -141,7 +161,9 @@ export class DataWriter {
     while (this.#waiting.size > 0) {
       // A turn of the event loop, in which the sockets' other batches join the group.
       await new Promise((resolve) => setImmediate(resolve));
+      if (!this.#urgent) await this.#gathered();
       const group = this.#takeGroup();
+      this.#urgent = this.#stopping || this.#waiting.size > 0;
       try {
         await this.#store.exclusive((raw) => this.#commit(raw, group));
       } catch (error) {
@@ -149,6 +171,21 @@ export class DataWriter {
       }
     }
     this.#loop = undefined;
+  }
+
+  async #gathered(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.#gatherMs);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #hurryUp(): void {
+    this.#urgent = true;
+    this.#hurry();
   }
 
   #takeGroup(): Waiting[] {
@@ -174,23 +211,7 @@ export class DataWriter {
   }
 
   #commit(raw: Database, group: readonly Waiting[]): void {
-    const ingest = this.#ingestOn(raw);
-    const results: Stored[] = [];
-    const failures = new Map<Waiting, unknown>();
-    // A transaction within a transaction is a savepoint: a batch that fails takes nothing of the others with it.
-    const storeOne = raw.transaction((one: Waiting) => ingest.store(one.robot, one.batch, one.receivedMs, one.opens));
-    const storeAll = raw.transaction(() => {
-      for (const [at, one] of group.entries()) {
-        try {
-          results[at] = storeOne(one);
-        } catch (error) {
-          // A full disk ends the transaction, whoever's row met it.
-          if (isStoreUnavailable(error) || !raw.inTransaction) throw error;
-          failures.set(one, error);
-        }
-      }
-    });
-    storeAll.immediate();
+    const { results, failures } = this.#storeTogetherOrApart(raw, group);
     for (const [at, one] of group.entries()) {
       const result = results[at];
       if (result && result.missing > 0) this.#onMissing({ robot: one.robot, rows: result.missing });
@@ -202,10 +223,49 @@ export class DataWriter {
     this.#onCommitted({ rows, batches: stored.length });
   }
 
+  #storeTogetherOrApart(raw: Database, group: readonly Waiting[]): GroupResult {
+    try {
+      return this.#storeAll(raw, group, false);
+    } catch (error) {
+      // A full disk ends the transaction, whoever's row met it; else one of many has failed half way.
+      if (isStoreUnavailable(error) || group.length === 1) throw error;
+      return this.#storeAll(raw, group, true);
+    }
+  }
+
+  /**
+   * All in one transaction. A batch that is refused takes nothing of the others with it, since nothing of it was written yet; one
+   * that fails half way does unless `apart`: each is a savepoint then, whose price is paid only where that happens.
+   */
+  #storeAll(raw: Database, group: readonly Waiting[], apart: boolean): GroupResult {
+    const ingest = this.#ingestOn(raw);
+    const results: (Stored | undefined)[] = [];
+    const failures = new Map<Waiting, unknown>();
+    const store = (one: Waiting) => ingest.store(one.robot, one.batch, one.receivedMs, one.opens);
+    const storeOne = apart ? raw.transaction(store) : store;
+    const storeAll = raw.transaction(() => {
+      for (const [at, one] of group.entries()) {
+        try {
+          results[at] = storeOne(one);
+        } catch (error) {
+          const isHarmless = error instanceof BatchError || (apart && !isStoreUnavailable(error));
+          if (!isHarmless || !raw.inTransaction) throw error;
+          failures.set(one, error);
+        }
+      }
+    });
+    storeAll.immediate();
+    return { results, failures };
+  }
+
   #ingestOn(raw: Database): Ingest {
     this.#ingest ??= new Ingest(raw);
     return this.#ingest;
   }
+}
+
+function canWait({ rows }: Batch): boolean {
+  return rows.length <= GATHERED_ROWS_MAX && rows.every(({ kind }) => kind !== 'point');
 }
 
 /** The memory a batch takes while it waits, about. */
