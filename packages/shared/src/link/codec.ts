@@ -1,5 +1,7 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { z } from 'zod';
+import type { Batch } from './batch.js';
+import { joinBatch, splitBatch } from './batch-reader.js';
 import { type DownMessage, downMessage } from './down.js';
 import { bytes } from './fields.js';
 import { countObjects } from './objects.js';
@@ -138,12 +140,22 @@ export class FrameReader<M> {
     if (frame.byteLength > FRAME_BYTES_MAX) {
       throw new LinkError(CloseCode.tooBig, `a frame of ${frame.byteLength} bytes; at most ${FRAME_BYTES_MAX}`);
     }
+    const batch = this.#batch(frame);
+    if (batch) return batch;
     const value = unpack(frame);
     if (!isPart(value)) return this.#check(value);
     const piece = part.safeParse(value);
     if (!piece.success) throw new LinkError(CloseCode.badMessage, `part: ${firstIssue(piece.error)}`);
     const whole = this.#collect(piece.data);
-    return whole === undefined ? undefined : this.#check(unpack(whole));
+    return whole === undefined ? undefined : (this.#batch(whole) ?? this.#check(unpack(whole)));
+  }
+
+  /** Points the short way; undefined where the message has to go the general one. */
+  #batch(whole: Uint8Array): M | undefined {
+    const split = splitBatch(whole);
+    if (!split) return undefined;
+    const head = this.#check(unpack(split.head));
+    return isBatch(head) ? (joinBatch(head, split.rows) as M) : undefined;
   }
 
   #collect(piece: z.infer<typeof part>): Uint8Array | undefined {
@@ -195,6 +207,10 @@ function unpack(frame: Uint8Array): unknown {
   } catch (cause) {
     throw new LinkError(CloseCode.badMessage, `not MessagePack: ${cause instanceof Error ? cause.message : cause}`);
   }
+}
+
+function isBatch(message: unknown): message is Batch {
+  return kindOf(message) === 'batch';
 }
 
 function isPart(value: unknown): boolean {

@@ -25,7 +25,7 @@ function isObject(head: number): boolean {
 }
 
 /** Bytes of an item after its first one, without the items that it holds. */
-function sizeAfter(view: DataView, at: number, head: number): number {
+export function sizeAfter(view: DataView, at: number, head: number): number {
   if (head >= 0xa0 && head <= 0xbf) return head & 0x1f;
   if (head < 0xc4 || head >= 0xe0) return 0;
   const lengthBytes = LENGTH_BYTES[head];
