@@ -36,10 +36,14 @@ export const INGEST_SQL = {
     'disk = excluded.disk, battery = excluded.battery WHERE excluded.stamp_ms >= latest_vitals.stamp_ms',
 } as const;
 
-/** Points go in by this many a statement (1.3 to 1.4 times the rate of one by one), the rest one by one. */
-export const POINTS_A_STATEMENT = 32;
+/** Points go in by this many a statement (1.4 times the rate of one by one); the rest by the next of these. */
+export const POINTS_A_STATEMENT = [64, 8, 1] as const;
 
+/**
+ * OR FAIL: a row that can't be stored leaves those of its statement before it, which the batch's savepoint takes back. The default
+ * (ABORT) would have SQLite keep each page as it was before the statement, in a temporary file: a quarter of the whole cost.
+ */
 export function addPointsSql(rows: number): string {
   const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?)').join(', ');
-  return `INSERT INTO points (source_key, channel_key, stamp_ms, received_ms, robot_stamp_ms, cdr) VALUES ${values}`;
+  return `INSERT OR FAIL INTO points (source_key, channel_key, stamp_ms, received_ms, robot_stamp_ms, cdr) VALUES ${values}`;
 }

@@ -3,7 +3,7 @@
  * spool's mark, read and moved in that transaction.
  */
 import { createHash } from 'node:crypto';
-import type { Batch, ChannelRow, PointRow, VitalRow } from '@drover/shared/link/batch';
+import type { Batch, ChannelRow, DataRow, VitalRow } from '@drover/shared/link/batch';
 import type { Database, Statement } from 'better-sqlite3';
 import type { RobotRef } from '../robots/robots.js';
 import { BatchError, BatchRefusal } from './batch-error.js';
@@ -27,6 +27,10 @@ const MANY_SPOOLS = '';
  */
 const PUBLISHERS_MAX = 10_000;
 
+/** Of a point. */
+const COLUMNS = 6;
+const VALUES_A_STATEMENT = COLUMNS * POINTS_A_STATEMENT[0];
+
 type Statements = { readonly [name in keyof typeof INGEST_SQL]: Statement };
 
 /** Which lane of which spool. */
@@ -48,8 +52,8 @@ interface Count {
 
 export class Ingest {
   readonly #statements: Statements;
-  readonly #addPoints: Statement;
-  readonly #addPoint: Statement;
+  /** The one of most rows first. */
+  readonly #addPoints: readonly { readonly rows: number; readonly statement: Statement }[];
 
   constructor(raw: Database) {
     const entries = Object.entries(INGEST_SQL).map(([name, sql]) => {
@@ -58,8 +62,7 @@ export class Ingest {
       return [name, statement.reader ? statement.pluck() : statement];
     });
     this.#statements = Object.fromEntries(entries) as Statements;
-    this.#addPoints = raw.prepare(addPointsSql(POINTS_A_STATEMENT));
-    this.#addPoint = raw.prepare(addPointsSql(1));
+    this.#addPoints = POINTS_A_STATEMENT.map((rows) => ({ rows, statement: raw.prepare(addPointsSql(rows)) }));
   }
 
   /**
@@ -75,14 +78,12 @@ export class Ingest {
     const missing = this.skipMissing(robot.key, batch, batch.first_seq, receivedMs, known);
     const mark = known + missing;
     for (const { hash, type, text } of batch.schemas) this.#statements.addSchema.run(hash, type, text);
-    const fresh = batch.rows.slice(Math.max(0, mark + 1 - batch.first_seq));
-    this.#storePoints(
-      robot,
-      batch,
-      fresh.filter((row) => row.kind === 'point'),
-      receivedMs,
-    );
-    for (const row of fresh) if (row.kind === 'vital') this.#storeVital(robot, batch, row, receivedMs);
+    const fresh = Math.max(0, mark + 1 - batch.first_seq);
+    this.#storePoints(robot, batch, fresh, receivedMs);
+    for (let at = fresh; at < batch.rows.length; at += 1) {
+      const row = batch.rows[at] as DataRow;
+      if (row.kind === 'vital') this.#storeVital(robot, batch, row, receivedMs);
+    }
     this.#statements.setMark.run(robot.key, batch.spool_id, batch.lane, lastSeq);
     return { ackedSeq: lastSeq, missing };
   }
@@ -158,35 +159,48 @@ export class Ingest {
     }
   }
 
-  #storePoints(robot: RobotRef, batch: Batch, rows: readonly PointRow[], receivedMs: number): void {
-    const channels = new Map<number, Channel>();
+  /** The points from that row on, some to a statement: what a point costs here is what ingest costs. */
+  #storePoints(robot: RobotRef, batch: Batch, from: number, receivedMs: number): void {
+    const channels: (Channel & { readonly count: Count })[] = [];
     const counts = new Map<number, Count>();
-    const values: unknown[] = [];
     const receivedWholeMs = Math.floor(receivedMs);
-    for (const row of rows) {
-      let channel = channels.get(row.channel);
+    const offsetMs = batch.clock?.offset_ms;
+    let values: unknown[] = [];
+    for (let at = from; at < batch.rows.length; at += 1) {
+      const row = batch.rows[at] as DataRow;
+      if (row.kind !== 'point') continue;
+      let channel = channels[row.channel];
       if (!channel) {
-        channel = this.#channel(robot, batch.channels[row.channel] as ChannelRow);
-        channels.set(row.channel, channel);
+        const keys = this.#channel(robot, batch.channels[row.channel] as ChannelRow);
+        const count = counts.get(keys.sourceKey) ?? { count: 0, first: Number.POSITIVE_INFINITY, last: 0 };
+        counts.set(keys.sourceKey, count);
+        channel = { ...keys, count };
+        channels[row.channel] = channel;
       }
-      const { stampMs, robotStampMs } = stampsOf(row.robot_stamp_ms, batch.clock?.offset_ms, receivedMs);
+      const { stampMs, robotStampMs } = stampsOf(row.robot_stamp_ms, offsetMs, receivedMs);
       values.push(channel.sourceKey, channel.key, stampMs, receivedWholeMs, robotStampMs, row.cdr);
-      const count = counts.get(channel.sourceKey);
-      if (count) {
-        count.count += 1;
-        count.first = Math.min(count.first, stampMs);
-        count.last = Math.max(count.last, stampMs);
-      } else {
-        counts.set(channel.sourceKey, { count: 1, first: stampMs, last: stampMs });
+      if (values.length === VALUES_A_STATEMENT) {
+        this.#addValues(values);
+        values = [];
+      }
+      const { count } = channel;
+      count.count += 1;
+      if (stampMs < count.first) count.first = stampMs;
+      if (stampMs > count.last) count.last = stampMs;
+    }
+    this.#addValues(values);
+    for (const [key, count] of counts) this.#statements.count.run({ key, ...count });
+  }
+
+  /** In as few statements as there are sizes for. */
+  #addValues(values: readonly unknown[]): void {
+    let at = 0;
+    for (const { rows, statement } of this.#addPoints) {
+      const length = rows * COLUMNS;
+      for (; at + length <= values.length; at += length) {
+        statement.run(length === values.length ? values : values.slice(at, at + length));
       }
     }
-    const columns = 6;
-    let at = 0;
-    for (; at + columns * POINTS_A_STATEMENT <= values.length; at += columns * POINTS_A_STATEMENT) {
-      this.#addPoints.run(values.slice(at, at + columns * POINTS_A_STATEMENT));
-    }
-    for (; at < values.length; at += columns) this.#addPoint.run(values.slice(at, at + columns));
-    for (const [key, count] of counts) this.#statements.count.run({ key, ...count });
   }
 
   /** Looked up for each batch, not cached: a cache would outlive a transaction that was rolled back. */

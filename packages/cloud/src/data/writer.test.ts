@@ -183,7 +183,9 @@ describe('the data writer', () => {
     );
     const other = (await cloud.robot('rover-2')).ref;
     const failing = { ...point(0), cdr: new Uint8Array(99) } as DataRow;
-    const rows = [...Array.from({ length: 40 }, (_, at) => point(at)), failing];
+    // In the midst of a statement of many rows.
+    const many = Array.from({ length: 70 }, (_, at) => point(at));
+    const rows = [...many, failing, ...many];
     const results = await Promise.allSettled([
       writer.write(other, batchOf([point(1)], { spool_id: randomUUID() }), RECEIVED_MS),
       writer.write(robot, batchOf(rows), RECEIVED_MS),
@@ -192,6 +194,16 @@ describe('the data writer', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await values()).toEqual([1, 2]);
     expect(await writer.acked(robot.key, SPOOL)).toEqual({ live: 0, backfill: 0 });
+  });
+
+  it('commits what ten robots send at once in one transaction', async () => {
+    const commits: Committed[] = [];
+    const { store } = cloud;
+    const counting = new DataWriter({ store, onCommitted: (committed) => commits.push(committed) });
+    const robots = await Promise.all(Array.from({ length: 10 }, (_, at) => cloud.robot(`sender-${at}`)));
+    const rows = Array.from({ length: 100 }, (_, at) => point(at));
+    await Promise.all(robots.map(({ ref }) => counting.write(ref, batchOf(rows), RECEIVED_MS)));
+    expect(commits).toEqual([{ rows: 1000, batches: 10 }]);
   });
 
   it('knows a definition by its hash in later batches', async () => {
