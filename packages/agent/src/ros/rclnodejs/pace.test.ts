@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Pace, type PaceOptions } from './pace.js';
 
 /** A pace on a clock that stands still but for its sleeps. */
-function setUp(options: Pick<PaceOptions, 'size' | 'gapMs'> & Partial<PaceOptions>) {
+function setUp(options: Pick<PaceOptions, 'size' | 'windowMs'> & Partial<PaceOptions>) {
   const clock = { ms: 0 };
   const sleep = async (ms: number) => {
     clock.ms += ms;
@@ -11,28 +11,61 @@ function setUp(options: Pick<PaceOptions, 'size' | 'gapMs'> & Partial<PaceOption
   return { clock, pace };
 }
 
-it('gives a few turns at once and the others apart, in order', async () => {
-  const { clock, pace } = setUp({ size: 3, gapMs: 5 });
+it('gives a few turns at once and as many again after the window, in order', async () => {
+  const { clock, pace } = setUp({ size: 3, windowMs: 15 });
   const turns: [number, number][] = [];
   await Promise.all([0, 1, 2, 3, 4, 5].map((n) => pace.turn().then(() => turns.push([n, clock.ms]))));
   expect(turns).toEqual([
     [0, 0],
     [1, 0],
     [2, 0],
-    [3, 5],
-    [4, 10],
+    [3, 15],
+    [4, 15],
     [5, 15],
   ]);
 });
 
 it('gives turns at once again after a rest', async () => {
-  const { clock, pace } = setUp({ size: 2, gapMs: 10 });
+  const { clock, pace } = setUp({ size: 2, windowMs: 20 });
   for (let turn = 0; turn < 4; turn += 1) await pace.turn();
   expect(clock.ms).toBe(20);
   clock.ms += 20;
   await pace.turn();
   await pace.turn();
   expect(clock.ms).toBe(40);
+});
+
+it('never holds back turns that are asked for no faster than they are given', async () => {
+  const { clock, pace } = setUp({ size: 2, windowMs: 20 });
+  for (let turn = 0; turn < 10; turn += 1) {
+    await pace.turn();
+    expect(clock.ms).toBe(turn * 10);
+    clock.ms += 10;
+  }
+});
+
+it('never gives more than twice as many in less than twice the window, whenever and however fast they are asked for', async () => {
+  const { clock, pace } = setUp({ size: 5, windowMs: 14 });
+  const given: number[] = [];
+  for (let turn = 0; turn < 500; turn += 1) {
+    // Rests of all lengths, between bursts of all lengths.
+    if ((turn * 7) % 11 < 3) clock.ms += (turn * 13) % 17;
+    await pace.turn();
+    given.push(clock.ms);
+  }
+  for (const [at, ms] of given.entries())
+    expect((given[at + 10] ?? Number.POSITIVE_INFINITY) - ms).toBeGreaterThanOrEqual(28);
+});
+
+it('sleeps again where a timer was early', async () => {
+  const clock = { ms: 0 };
+  const sleep = async (ms: number) => {
+    clock.ms += Math.max(ms - 0.7, 0.5);
+  };
+  const { pace } = setUp({ size: 1, windowMs: 10, now: () => clock.ms, sleep });
+  await pace.turn();
+  await pace.turn();
+  expect(clock.ms).toBeGreaterThanOrEqual(10);
 });
 
 it('holds back what follows the first few until those have done', async () => {
@@ -45,7 +78,7 @@ it('holds back what follows the first few until those have done', async () => {
     asked += 1;
     return done;
   };
-  const { pace } = setUp({ size: 2, gapMs: 1, afterFirst });
+  const { pace } = setUp({ size: 2, windowMs: 2, afterFirst });
   const taken: number[] = [];
   const turns = [0, 1, 2, 3].map((n) => pace.turn().then(() => taken.push(n)));
   await turns[1];
@@ -58,7 +91,7 @@ it('holds back what follows the first few until those have done', async () => {
 
 it('rejects the turns whose wait is ended, each', async () => {
   const reason = new Error('stopped');
-  const { pace } = setUp({ size: 1, gapMs: 10, sleep: () => Promise.reject(reason) });
+  const { pace } = setUp({ size: 1, windowMs: 10, sleep: () => Promise.reject(reason) });
   await pace.turn();
   const waiting = [pace.turn(), pace.turn()];
   for (const turn of waiting) await expect(turn).rejects.toBe(reason);

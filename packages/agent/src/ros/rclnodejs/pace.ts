@@ -1,8 +1,8 @@
 export interface PaceOptions {
-  /** So many turns are given at once after a rest. */
+  /** At most so many turns … */
   readonly size: number;
-  /** And one every so many milliseconds on average after those. */
-  readonly gapMs: number;
+  /** … in any so many milliseconds. */
+  readonly windowMs: number;
   /** Waited for once, before the turn that follows the first `size`. */
   readonly afterFirst: () => Promise<void>;
   /** Milliseconds on a clock that never jumps. */
@@ -11,11 +11,11 @@ export interface PaceOptions {
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** Gives turns in the order they are asked for, no faster than so many in a row and then one at a time. */
+/** Gives turns in the order they are asked for, at most so many in any stretch of time; at once where there is room. */
 export class Pace {
   readonly #options: PaceOptions;
-  /** When all turns taken so far would be used up at one every `gapMs`. */
-  #usedUpAtMs = Number.NEGATIVE_INFINITY;
+  /** When the last `size` turns were given, the oldest first. */
+  readonly #given: number[] = [];
   #turns = 0;
   #last: Promise<void> = Promise.resolve();
 
@@ -31,12 +31,15 @@ export class Pace {
   }
 
   async #take(): Promise<void> {
-    const { size, gapMs, afterFirst, now, sleep } = this.#options;
+    const { size, windowMs, afterFirst, now, sleep } = this.#options;
     if (this.#turns === size) await afterFirst();
     this.#turns += 1;
-    const nowMs = now();
-    this.#usedUpAtMs = Math.max(this.#usedUpAtMs, nowMs) + gapMs;
-    const waitMs = this.#usedUpAtMs - nowMs - size * gapMs;
-    if (waitMs > 0) await sleep(waitMs);
+    const [oldest] = this.#given;
+    if (this.#given.length === size && oldest !== undefined) {
+      // A timer may be early by a part of a millisecond.
+      for (let waitMs = oldest + windowMs - now(); waitMs > 0; waitMs = oldest + windowMs - now()) await sleep(waitMs);
+      this.#given.shift();
+    }
+    this.#given.push(now());
   }
 }
