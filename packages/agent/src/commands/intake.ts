@@ -13,8 +13,8 @@ export interface IntakePorts {
   /** Why a new command can not be taken, or null. */
   refusal(job: Job, alreadyTaking: number): { code: 'expired' | 'internal_error'; message: string } | null;
   refuse(job: Job, code: 'expired' | 'internal_error' | 'robot_storage_failed', message: string): void;
-  /** Whether the job would be started at once. */
-  wouldStart(job: Job): boolean;
+  /** How many jobs of this one's name would be started at once. */
+  room(job: Job): number;
   /** The job is on disk. */
   taken(job: Job): void;
   newGoalId(): Uint8Array;
@@ -58,12 +58,13 @@ export class Intake {
 
   #take(jobs: readonly Job[]): void {
     const { inbox, log, wallNow } = this.#ports;
-    // The first of an idle name is taken as running, which spares it a write before its start.
-    const claimed = new Set<string>();
+    // Those that are started at once are taken as running, which spares them a write before their start.
+    const claimed = new Map<string, number>();
     for (const job of jobs) {
       const lane = `${job.kind} ${job.name}`;
-      job.isRunningOnDisk = !claimed.has(lane) && this.#ports.wouldStart(job);
-      claimed.add(lane);
+      const ahead = claimed.get(lane) ?? 0;
+      job.isRunningOnDisk = ahead < this.#ports.room(job);
+      claimed.set(lane, ahead + 1);
     }
     let numbers: number[];
     try {

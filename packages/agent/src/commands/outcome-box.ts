@@ -5,8 +5,8 @@ import type { Inbox } from '../spool/inbox.js';
 
 /** Outcomes sent and not acknowledged at once. */
 const WINDOW = 32;
-/** Acknowledgements are written together, this often: losing one costs one more sending. */
-const DELIVERED_INTERVAL_MS = 1_000;
+/** What the disk refused is tried again this often. */
+const RETRY_INTERVAL_MS = 1_000;
 /** Outcomes the disk refused, kept in memory and tried again; past it the oldest is given up. */
 const UNSTORED_MAX = 1_000;
 
@@ -21,6 +21,9 @@ export interface OutcomeBoxOptions {
  * Brings outcomes to disk and to the cloud: each is stored, then sent until it is acknowledged, at every session anew.
  * One that the disk refuses is sent from memory, and stored when the disk takes it again; but not where the disk still
  * says that the command waits: a restart would run what the cloud was told has ended.
+ *
+ * Acknowledgements are written with whatever is written next, and cost no flush of their own: a crash before that costs one more
+ * sending of the few that came since.
  */
 export class OutcomeBox {
   readonly #inbox: Inbox;
@@ -28,6 +31,7 @@ export class OutcomeBox {
   readonly #log: Logger;
   #uplink: Uplink | null = null;
   #ended: CommandOutcome[] = [];
+  #storing: NodeJS.Immediate | null = null;
   readonly #unstored = new Map<string, CommandOutcome>();
   /** Not to be told before they are stored. */
   readonly #heldBack = new Set<string>();
@@ -44,17 +48,31 @@ export class OutcomeBox {
     this.#log = options.log;
   }
 
-  /** A command has ended. Those of one turn of the event loop share a transaction. */
+  /** A command has ended. Those of one turn of the event loop share a transaction, with the start of what waited for them. */
   add(outcome: CommandOutcome, { waitsOnDisk = false } = {}): void {
     if (this.#closed) return;
     if (waitsOnDisk) this.#heldBack.add(outcome.uuid);
     this.#ended.push(outcome);
-    if (this.#ended.length === 1) queueMicrotask(() => this.#store());
+    this.#storing ??= setImmediate(() => this.#store());
   }
 
-  /** An outcome that is not on disk (yet). */
+  /**
+   * Makes `write` and what is to be written anyway one durable transaction.
+   * @throws what the disk refuses it with; nothing is written then.
+   */
+  writeWith(write: () => void): void {
+    const refusal = this.#commit(write);
+    if (refusal) throw refusal.error;
+  }
+
+  /** Ended in this turn: it is about to be stored, and told then. */
+  isEnding(uuid: string): boolean {
+    return this.#ended.some((outcome) => outcome.uuid === uuid);
+  }
+
+  /** An outcome that the disk refused. */
   unstored(uuid: string): CommandOutcome | null {
-    return this.#unstored.get(uuid) ?? this.#ended.find((outcome) => outcome.uuid === uuid) ?? null;
+    return this.#unstored.get(uuid) ?? null;
   }
 
   /** Sends an outcome again: the cloud asked by sending its command again. */
@@ -78,7 +96,6 @@ export class OutcomeBox {
   acknowledge(uuid: string): void {
     this.#inFlight.delete(uuid);
     this.#acknowledged.add(uuid);
-    this.#settleLater();
     this.#fill();
   }
 
@@ -101,33 +118,52 @@ export class OutcomeBox {
   }
 
   #store(): void {
+    if (this.#ended.length > 0) this.#commit(() => {});
+  }
+
+  /** Writes what ended and what was acknowledged, and `write`; then tells what ended. Returns what the disk refused it with. */
+  #commit(write: () => void): { error: unknown } | null {
+    if (this.#storing) clearImmediate(this.#storing);
+    this.#storing = null;
     const outcomes = this.#ended;
-    if (outcomes.length === 0) return;
     this.#ended = [];
+    let refusal: { error: unknown } | null = null;
     try {
-      this.#inbox.finish(outcomes);
+      this.#inbox.together(() => {
+        write();
+        if (outcomes.length > 0) this.#inbox.finish(outcomes);
+        if (this.#acknowledged.size > 0) this.#inbox.delivered([...this.#acknowledged], this.#cloudNow());
+      });
+      this.#acknowledged.clear();
       for (const { uuid } of outcomes) this.#heldBack.delete(uuid);
     } catch (error) {
-      this.#log.error({ err: error, outcomes: outcomes.length }, 'outcomes can not be stored; sent from memory');
-      for (const outcome of outcomes) this.#unstored.set(outcome.uuid, outcome);
-      for (const oldest of this.#unstored.keys()) {
-        if (this.#unstored.size <= UNSTORED_MAX) break;
-        this.#unstored.delete(oldest);
-        this.#heldBack.delete(oldest);
-      }
-      this.#settleLater();
+      refusal = { error };
+      if (outcomes.length > 0) this.#keep(outcomes, error);
     }
     for (const outcome of outcomes) {
       if (this.#inFlight.size < WINDOW) this.#send(outcome);
       else this.#moreWait = true;
     }
+    return refusal;
+  }
+
+  /** The disk refused them. */
+  #keep(outcomes: readonly CommandOutcome[], error: unknown): void {
+    this.#log.error({ err: error, outcomes: outcomes.length }, 'outcomes can not be stored; sent from memory');
+    for (const outcome of outcomes) this.#unstored.set(outcome.uuid, outcome);
+    for (const oldest of this.#unstored.keys()) {
+      if (this.#unstored.size <= UNSTORED_MAX) break;
+      this.#unstored.delete(oldest);
+      this.#heldBack.delete(oldest);
+    }
+    this.#settleLater();
   }
 
   #settleLater(): void {
     this.#timer ??= setTimeout(() => {
       this.#settle();
       this.#fill();
-    }, DELIVERED_INTERVAL_MS);
+    }, RETRY_INTERVAL_MS);
   }
 
   /** Brings memory and disk together: outcomes the disk refused before, and acknowledgements. */

@@ -33,10 +33,11 @@ export class JobQueues<J extends QueuedJob> {
     this.#start = start;
   }
 
-  /** Whether a job like this, added now, would be started at once. */
-  wouldStart(job: QueuedJob): boolean {
+  /** How many jobs of this name, added now, would be started at once. */
+  room(job: QueuedJob): number {
     const lane = this.#lanes.get(laneKey(job));
-    return !lane || (lane.waiting.length === 0 && !lane.starting && lane.inFlight < IN_FLIGHT_MAX[job.kind]);
+    if (!lane) return IN_FLIGHT_MAX[job.kind];
+    return lane.waiting.length === 0 && !lane.starting ? IN_FLIGHT_MAX[job.kind] - lane.inFlight : 0;
   }
 
   add(job: J): void {

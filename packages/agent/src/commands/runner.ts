@@ -76,7 +76,7 @@ export class CommandRunner {
       answerKnown: (uuid) => this.#answerKnown(uuid),
       refusal: (job, alreadyTaking) => this.#refusal(job, alreadyTaking),
       refuse: (job, code, message) => this.#tell(job, failed(code, message)),
-      wouldStart: (job) => this.#queues.wouldStart(job),
+      room: (job) => this.#queues.room(job),
       taken: (job) => this.#taken(job),
     });
   }
@@ -186,6 +186,7 @@ export class CommandRunner {
       this.#sayTaken(job.uuid, job.seq);
       return true;
     }
+    if (this.#outcomes.isEnding(uuid)) return true;
     const unstored = this.#outcomes.unstored(uuid);
     if (unstored) {
       this.#outcomes.resend(unstored);
@@ -282,7 +283,9 @@ export class CommandRunner {
     }
     try {
       if (!job.isRunningOnDisk) {
-        this.#options.inbox.start(job.uuid, job.goalIdHex, this.#options.wallNow());
+        const { inbox, wallNow } = this.#options;
+        // With how the one before it ended, as a rule.
+        this.#outcomes.writeWith(() => inbox.start(job.uuid, job.goalIdHex, wallNow()));
         // Once more: a copy of the inbox in which it still waits is an old one from here on, and the cloud knows it.
         this.#sayTaken(job.uuid, job.seq);
       }
