@@ -146,15 +146,19 @@ export class DataWriter {
     nowMs: number,
   ): Promise<Record<Lane, number>> {
     const { id, first_seq: firstSeq } = spool;
-    if (firstSeq) {
-      const rows = await this.#store.exclusive((raw) => {
-        const ingest = this.#ingestOn(raw);
-        const skip = (lane: Lane) => ingest.skipMissing(robot.key, { spool_id: id, lane }, firstSeq[lane], nowMs);
-        return raw.transaction(() => skip('live') + skip('backfill')).immediate();
-      });
-      if (rows > 0) this.#onMissing({ robot, rows });
-    }
-    return this.acked(robot.key, id);
+    const { acked, missing } = await this.#store.exclusive((raw) => {
+      const ingest = this.#ingestOn(raw);
+      const of = (lane: Lane) => ingest.mark(robot.key, id, lane) ?? 0;
+      const marks = { live: of('live'), backfill: of('backfill') };
+      // Mostly nothing is: what only reads needs no transaction.
+      const isMissing = firstSeq && (firstSeq.live > marks.live + 1 || firstSeq.backfill > marks.backfill + 1);
+      if (!isMissing) return { acked: marks, missing: 0 };
+      const skip = (lane: Lane) => ingest.skipMissing(robot.key, { spool_id: id, lane }, firstSeq[lane], nowMs);
+      const rows = raw.transaction(() => skip('live') + skip('backfill')).immediate();
+      return { acked: { live: of('live'), backfill: of('backfill') }, missing: rows };
+    });
+    if (missing > 0) this.#onMissing({ robot, rows: missing });
+    return acked;
   }
 
   async #run(): Promise<void> {

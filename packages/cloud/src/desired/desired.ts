@@ -7,6 +7,8 @@ import { ApiError } from '@drover/shared/api/errors';
 import type { Desired } from '@drover/shared/link/desired';
 import { sql } from 'kysely';
 import type { Bus } from '../bus/bus.js';
+import { CommitGroup } from '../db/commit-group.js';
+import { prepared } from '../db/prepared.js';
 import type { Store, Tx } from '../db/store.js';
 import { RobotGoneError } from '../robots/robot-gone.js';
 
@@ -16,13 +18,32 @@ export const VITALS_PERIOD_S = 5;
 /** A part of the document whose rows are another folder's: that folder is built on this one, so it is handed in. */
 type Part<K extends keyof Desired> = (tx: Tx, robotKey: number) => Promise<Pick<Desired, K>>;
 
+const robotQuery = prepared((db, { robotKey }: { robotKey: number }) =>
+  db
+    .selectFrom('robots')
+    .select(['desired_revision', 'vitals_enabled', 'logs_enabled', 'logs_min_level'])
+    .where('key', '=', robotKey)
+    .where('deleted_at_ms', 'is', null),
+);
+
+const streamsQuery = prepared((db, { robotKey }: { robotKey: number }) =>
+  db
+    .selectFrom('streams')
+    .select(['source', 'type', 'hz', 'enabled', 'max_message_bytes', 'max_age_s'])
+    .where('robot_key', '=', robotKey)
+    .orderBy('key'),
+);
+
 export class DesiredState {
   readonly #store: Store;
+  /** Documents that are read: all robots' at once, after a restart of ours. */
+  readonly #reads: CommitGroup;
   readonly #bus: Bus;
   readonly #compose: Part<'compose' | 'compose_removal'>;
 
   constructor(options: { store: Store; bus: Bus; compose: Part<'compose' | 'compose_removal'> }) {
     this.#store = options.store;
+    this.#reads = new CommitGroup(options.store);
     this.#bus = options.bus;
     this.#compose = options.compose;
   }
@@ -30,13 +51,8 @@ export class DesiredState {
   /** The document of now. @throws RobotGoneError */
   async forRobot(robotKey: number): Promise<Desired> {
     // One transaction: parts of two revisions must not meet in one document.
-    return this.#store.db.transaction().execute(async (tx) => {
-      const robot = await tx
-        .selectFrom('robots')
-        .select(['desired_revision', 'vitals_enabled', 'logs_enabled', 'logs_min_level'])
-        .where('key', '=', robotKey)
-        .where('deleted_at_ms', 'is', null)
-        .executeTakeFirst();
+    return this.#reads.run(async (tx) => {
+      const [robot] = (await robotQuery(tx, { robotKey })).rows;
       if (!robot) throw new RobotGoneError(robotKey);
       return {
         kind: 'desired',
@@ -75,11 +91,6 @@ async function bump(tx: Tx, robotKey: number): Promise<void> {
 }
 
 async function streamsOf(tx: Tx, robotKey: number): Promise<Desired['streams']> {
-  const rows = await tx
-    .selectFrom('streams')
-    .select(['source', 'type', 'hz', 'enabled', 'max_message_bytes', 'max_age_s'])
-    .where('robot_key', '=', robotKey)
-    .orderBy('key')
-    .execute();
+  const { rows } = await streamsQuery(tx, { robotKey });
   return rows.map((row) => ({ ...row, enabled: row.enabled === 1 }));
 }

@@ -10,6 +10,7 @@ import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { Logger } from 'pino';
 import { stampsOf } from '../data/stamp.js';
 import { GroupedWrites } from '../db/grouped-writes.js';
+import { prepared } from '../db/prepared.js';
 import type { Store, Tx } from '../db/store.js';
 import { type UnstoredPresence, withUnstored } from '../robots/online.js';
 import type { RobotRef } from '../robots/robots.js';
@@ -131,25 +132,44 @@ export class RobotLinks {
 }
 
 async function keep(tx: Tx, robotKey: number, { sessions, columns, drops }: News): Promise<void> {
-  const robot = await tx
-    .selectFrom('robots')
-    .select('key')
-    .where('key', '=', robotKey)
-    .where('deleted_at_ms', 'is', null)
-    .executeTakeFirst();
+  const [robot] = (await livingQuery(tx, { robotKey })).rows;
   // Deleted meanwhile: its rows may be gone already.
   if (!robot) return;
-  await tx
-    .insertInto('robot_links')
-    .values({ robot_key: robotKey, link_version: 1, connected_at_ms: 0, ...columns, sessions })
-    .onConflict((conflict) =>
-      conflict.column('robot_key').doUpdateSet((set) => ({
-        ...columns,
-        sessions: set('robot_links.sessions', '+', sessions),
-      })),
-    )
-    .execute();
+  await upsertOf(columns)(tx, { ...columns, robot_key: robotKey, sessions });
   for (const [spoolId, counts] of drops) await keepDrops(tx, robotKey, spoolId, counts);
+}
+
+const livingQuery = prepared((db, { robotKey }: { robotKey: number }) =>
+  db.selectFrom('robots').select('key').where('key', '=', robotKey).where('deleted_at_ms', 'is', null),
+);
+
+type Upsert = ReturnType<typeof newUpsert>;
+
+/** By the columns that change: of their combinations a handful comes. */
+const upserts = new Map<string, Upsert>();
+
+function upsertOf(columns: Partial<Row>): Upsert {
+  const changed = Object.keys(columns).sort() as (keyof Row)[];
+  const name = changed.join();
+  const upsert = upserts.get(name) ?? newUpsert(changed);
+  upserts.set(name, upsert);
+  return upsert;
+}
+
+function newUpsert(changed: readonly (keyof Row)[]) {
+  return prepared((db, values: Partial<Row> & Pick<Row, 'robot_key' | 'sessions'>) => {
+    const set = Object.fromEntries(changed.map((column) => [column, values[column]]));
+    const { robot_key, sessions } = values;
+    return db
+      .insertInto('robot_links')
+      .values({ link_version: 1, connected_at_ms: 0, ...set, robot_key, sessions })
+      .onConflict((conflict) =>
+        conflict.column('robot_key').doUpdateSet((row) => ({
+          ...set,
+          sessions: row('robot_links.sessions', '+', sessions),
+        })),
+      );
+  });
 }
 
 type LinkRow = NonNullable<Awaited<ReturnType<ReturnType<typeof robotWithLink>['executeTakeFirst']>>>;

@@ -8,18 +8,30 @@ import { ApiError } from '@drover/shared/api/errors';
 import type { CreatedRobot, CreateRobotBody, Robot, UpdateRobotBody } from '@drover/shared/api/robots';
 import { adjectives, nouns } from 'human-id';
 import type { Bus } from '../bus/bus.js';
+import { CommitGroup } from '../db/commit-group.js';
 import { isUniqueViolation } from '../db/errors.js';
 import type { Db, Store } from '../db/store.js';
 import type { Caller } from '../http/caller.js';
 import { hashSecret, newSecret, secretHint } from '../keys/secrets.js';
 import { type UnstoredPresence, withUnstored } from './online.js';
 import { RobotGoneError } from './robot-gone.js';
-import { onlineRobotKeys, type RobotRef, robotById, robotByToken, robotRefs, robotsOfTenant } from './store.js';
+import {
+  findRobotByToken,
+  onlineRobotKeys,
+  provisionedAs,
+  type RobotRef,
+  robotById,
+  robotsOfTenant,
+  setProvisioned,
+  setRobotOnline,
+} from './store.js';
 
 export { type RobotRef, uidOf } from './store.js';
 
 export class Robots {
   readonly #store: Store;
+  /** Sessions that begin: all robots' at once, after a restart of ours. */
+  readonly #starts: CommitGroup;
   readonly #bus: Bus;
   readonly #now: () => number;
   readonly #unstored: UnstoredPresence;
@@ -37,6 +49,7 @@ export class Robots {
     onDeleted?: () => void;
   }) {
     this.#store = options.store;
+    this.#starts = new CommitGroup(options.store);
     this.#bus = options.bus;
     this.#now = options.now;
     this.#unstored = options.unstored ?? new Map();
@@ -125,7 +138,7 @@ export class Robots {
 
   /** Whose token this is; undefined where it is nobody's (never given out, rotated, robot deleted). */
   async authenticateToken(token: string): Promise<RobotRef | undefined> {
-    return robotByToken(this.#store.db, hashSecret(token)).executeTakeFirst();
+    return (await findRobotByToken(this.#store.db, { tokenHash: hashSecret(token) })).rows[0];
   }
 
   /**
@@ -133,30 +146,21 @@ export class Robots {
    * @throws RobotGoneError where the robot was deleted since the token was checked: a session must not outlive it
    */
   async sessionStarted(robotKey: number, agentVersion: string): Promise<void> {
-    const { numUpdatedRows } = await this.#store.db
-      .updateTable('robots')
-      .set({ provisioned: 1, agent_version: agentVersion })
-      .where('key', '=', robotKey)
-      .where('deleted_at_ms', 'is', null)
-      // Nothing to write for a robot that comes back as it was: after our own restart all of them do, at once.
-      .where((where) => where.or([where('provisioned', '=', 0), where('agent_version', '!=', agentVersion)]))
-      .executeTakeFirst();
-    if (numUpdatedRows > 0n) return;
-    const robot = robotRefs(this.#store.db).where('robots.key', '=', robotKey);
-    if (!(await robot.executeTakeFirst())) throw new RobotGoneError(robotKey);
+    await this.#starts.run(async (tx) => {
+      const [robot] = (await provisionedAs(tx, { robotKey })).rows;
+      if (!robot) throw new RobotGoneError(robotKey);
+      // Nothing to write for a robot that comes back as it was.
+      if (robot.provisioned === 1 && robot.agent_version === agentVersion) return;
+      await setProvisioned(tx, { robotKey, agentVersion });
+    });
   }
 
   /** All in one transaction. `online_updated_at` moves only when `online` does. */
   async setOnline(changes: readonly { robotKey: number; online: boolean; atMs: number }[]): Promise<void> {
     await this.#store.db.transaction().execute(async (tx) => {
       for (const { robotKey, online, atMs } of changes) {
-        await tx
-          .updateTable('robots')
-          .set({ online: online ? 1 : 0, online_updated_at_ms: Math.floor(atMs) })
-          .where('key', '=', robotKey)
-          .where('online', '=', online ? 0 : 1)
-          .where('deleted_at_ms', 'is', null)
-          .execute();
+        const [now, was] = online ? [1, 0] : [0, 1];
+        await setRobotOnline(tx, { robotKey, online: now, was, atMs: Math.floor(atMs) });
       }
     });
   }

@@ -1,4 +1,5 @@
 /** The queries on robots. Every one that serves a request is bound to the tenant; deleted robots are in none of them. */
+import { prepared } from '../db/prepared.js';
 import type { Db } from '../db/store.js';
 
 /** What other parts of the cloud know a robot by. */
@@ -59,6 +60,35 @@ export function robotById(db: Db, tenantKey: number, id: string) {
 export function robotByToken(db: Db, tokenHash: string) {
   return robotRefs(db).where('robots.token_hash', '=', tokenHash);
 }
+
+/*
+ * What each session begins with, and each change of presence: after our own restart those come by the thousand.
+ */
+
+export const findRobotByToken = prepared((db, { tokenHash }: { tokenHash: string }) => robotByToken(db, tokenHash));
+
+export const provisionedAs = prepared((db, { robotKey }: { robotKey: number }) =>
+  db
+    .selectFrom('robots')
+    .select(['provisioned', 'agent_version'])
+    .where('key', '=', robotKey)
+    .where('deleted_at_ms', 'is', null),
+);
+
+export const setProvisioned = prepared((db, of: { robotKey: number; agentVersion: string }) =>
+  db.updateTable('robots').set({ provisioned: 1, agent_version: of.agentVersion }).where('key', '=', of.robotKey),
+);
+
+/** `online_updated_at` moves only when `online` does. */
+export const setRobotOnline = prepared(
+  (db, { robotKey, online, was, atMs }: { robotKey: number; online: number; was: number; atMs: number }) =>
+    db
+      .updateTable('robots')
+      .set({ online, online_updated_at_ms: atMs })
+      .where('key', '=', robotKey)
+      .where('online', '=', was)
+      .where('deleted_at_ms', 'is', null),
+);
 
 export function onlineRobotKeys(db: Db) {
   return db.selectFrom('robots').select('key').where('online', '=', 1).where('deleted_at_ms', 'is', null);
