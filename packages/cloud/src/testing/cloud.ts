@@ -68,6 +68,8 @@ export async function startTestCloud(
     endpoints: [...(options.moreEndpoints ?? []), ...endpointsOf(services)],
   });
   const server = createServer(app);
+  // A test that keeps the process busy for longer than the default of 5 s would next meet a connection that is just being closed.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
