@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BENCHMARKS } from './catalogue.js';
 import { type Benchmark, CannotRunError, type Context, type Result } from './harness/benchmark.js';
+import { endOnSignals } from './harness/interrupted.js';
 import { machine } from './harness/machine.js';
 import { type Outcome, report } from './harness/report.js';
 
@@ -24,6 +25,10 @@ Measures Drover beside its physical limits and its peers in one run, and prints 
 
 /** A command line that can't be followed. */
 class UsageError extends Error {}
+
+/** Ends the benchmark that runs, once. */
+let endRunning: () => Promise<unknown> = async () => {};
+const interrupted = endOnSignals(() => endRunning());
 
 try {
   process.exitCode = await main(process.argv.slice(2));
@@ -53,7 +58,11 @@ async function main(args: string[]): Promise<number> {
   const tmp = resolve(values.tmp ?? tmpdir());
   if (values.profile !== undefined) profileAll(resolve(values.profile));
   const outcomes: Outcome[] = [];
-  for (const benchmark of chosen) outcomes.push(await outcomeOf(benchmark, { smoke, windows, tmp }));
+  for (const benchmark of chosen) {
+    outcomes.push(await outcomeOf(benchmark, { smoke, windows, tmp }));
+    // The process is about to exit.
+    if (interrupted.aborted) await new Promise(() => {});
+  }
   const out = resolve(values.out ?? join(checkout, 'bench/out'));
   console.log(report(out, facts, outcomes));
   console.log(`written to ${out}`);
@@ -122,6 +131,12 @@ async function outcomeOf(
     onEnd: (cleanUp) => ends.push(cleanUp),
     say: (line) => console.error(`${benchmark.name}: ${line}`),
   };
+  let ending: Promise<string | undefined> | undefined;
+  const end = () => {
+    ending ??= endAll(ends.reverse());
+    return ending;
+  };
+  endRunning = end;
   let result: Result | undefined;
   let failed: string | undefined;
   try {
@@ -129,16 +144,24 @@ async function outcomeOf(
   } catch (error) {
     failed = wordsOf(error);
   }
-  for (const end of ends.reverse()) {
+  const failedAtEnd = await end();
+  failed ??= failedAtEnd;
+  const seconds = Math.round((performance.now() - startMs) / 100) / 10;
+  context.say(`took ${seconds} s`);
+  return { benchmark: benchmark.name, smoke, windows, seconds, ...(failed && { failed }), ...(result && { result }) };
+}
+
+/** All of them, whatever one throws; with what the first threw. */
+async function endAll(ends: readonly (() => unknown)[]): Promise<string | undefined> {
+  let failed: string | undefined;
+  for (const end of ends) {
     try {
       await end();
     } catch (error) {
       failed ??= `at its end: ${error instanceof Error ? error.message : error}`;
     }
   }
-  const seconds = Math.round((performance.now() - startMs) / 100) / 10;
-  context.say(`took ${seconds} s`);
-  return { benchmark: benchmark.name, smoke, windows, seconds, ...(failed && { failed }), ...(result && { result }) };
+  return failed;
 }
 
 function wordsOf(error: unknown): string {
