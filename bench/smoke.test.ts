@@ -24,9 +24,9 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
     'durable ingest, 1 real agent',
   ],
   commands: ['command round trip'],
-  memory: ['gateway memory of an idle session, 100', 'gateway memory of an idle session, 200'],
-  vitals: ['gateway CPU, 20 robots', 'gateway CPU, 60 robots'],
-  flip: ['a restart under 40 robots', 'sessions that came back and were lost again', 'the slowest command meanwhile'],
+  memory: ['gateway memory of an idle session, 10', 'gateway memory of an idle session, 20'],
+  vitals: ['gateway CPU, 10 robots', 'gateway CPU, 20 robots'],
+  flip: ['a restart under 10 robots', 'sessions that came back and were lost again', 'the slowest command meanwhile'],
   rows: [
     ...['latest 1', 'latest 50', 'a time range of 50', '/robots with 50', '/commands page'],
     ...['durable ingest at', 'bytes on disk of a point'],
