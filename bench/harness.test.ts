@@ -65,3 +65,14 @@ it('a plot has each line, and its words are no markup', () => {
   expect(svg.match(/<circle/g)).toHaveLength(2);
   expect(svg).not.toContain('NaN');
 });
+
+it('a plot’s axis has numbers that read well', () => {
+  const axes = { x: { label: 'x', isLog: false }, y: { label: 'y' } };
+  const points = [
+    [1, 0.5],
+    [2, 10.7],
+  ] as const;
+  const svg = svgOf({ name: 'p', title: 'p', ...axes, lines: [{ name: 'ours', points }] });
+  const numbers = [...svg.matchAll(/text-anchor="end" >([^<]+)</g)].map(([, words]) => words);
+  expect(numbers).toEqual(['0', '2.5', '5', '7.5', '10', '12.5']);
+});

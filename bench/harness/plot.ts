@@ -15,7 +15,8 @@ export function svgOf({ title, x, y, lines }: Plot): string {
   const points = lines.flatMap((line) => line.points);
   const xs = points.map(([at]) => (x.isLog ? Math.log10(at) : at));
   const [xMin, xMax] = rangeOf(xs);
-  const yMax = Math.max(...points.map(([, value]) => value), 0) * 1.1 || 1;
+  const yStep = roundStep(Math.max(...points.map(([, value]) => value), 0) / TICKS || 1);
+  const yMax = yStep * TICKS;
   const placeX = (at: number) =>
     LEFT + (((x.isLog ? Math.log10(at) : at) - xMin) / (xMax - xMin)) * (WIDTH - LEFT - RIGHT);
   const placeY = (value: number) => HEIGHT - BOTTOM - (value / yMax) * (HEIGHT - TOP - BOTTOM);
@@ -27,7 +28,7 @@ export function svgOf({ title, x, y, lines }: Plot): string {
     text(0, 0, y.label, 'middle', `transform="translate(16 ${(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)"`),
   ];
   for (let tick = 0; tick <= TICKS; tick += 1) {
-    const value = (yMax * tick) / TICKS;
+    const value = yStep * tick;
     parts.push(line(LEFT, placeY(value), WIDTH - RIGHT, placeY(value), '#ddd'));
     parts.push(text(LEFT - 6, placeY(value) + 4, figure(value), 'end'));
   }
@@ -46,6 +47,12 @@ export function svgOf({ title, x, y, lines }: Plot): string {
     parts.push(line(legendX, 36, legendX + 16, 36, colour), text(legendX + 20, 40, name, 'start'));
   }
   return `${parts.join('\n')}\n</svg>\n`;
+}
+
+/** The next number from `least` on that reads well on an axis. */
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 2.5, 5].find((digits) => digits * power >= least) ?? 10) * power;
 }
 
 function rangeOf(values: readonly number[]): [number, number] {
