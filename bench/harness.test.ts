@@ -17,6 +17,22 @@ describe('a row', () => {
     expect(judged({ ...row, peer, goal: ratioAtMost(0.8) })).toMatchObject({ holds: true });
   });
 
+  it('holds too where it is no more above its peer than it may be, in the row’s unit', () => {
+    const goal = ratioAtMost(1.15, { orMore: 1 });
+    const small = { ...row, peer: { name: 'poll', values: [2, 3, 4] } };
+    expect(judged({ ...small, ours: [3, 3.9, 5.5], goal })).toMatchObject({ holds: true });
+    expect(judged({ ...small, ours: [3, 4.1, 5.5], goal })).toMatchObject({ holds: false });
+    expect(judged({ ...row, ours: [110, 110, 60], peer, goal })).toMatchObject({ holds: true });
+    expect(table([judged({ ...small, goal })])).toContain('| ≤ 1.15× or + 1 points/s |');
+  });
+
+  it('holds in each window where it must, not in most', () => {
+    const goal = { of: 'ours', is: 'at most', bound: 0, inEach: true } as const;
+    expect(judged({ ...row, ours: [0, 0, 0], goal })).toMatchObject({ holds: true });
+    expect(judged({ ...row, ours: [0, 0, 1], goal })).toMatchObject({ holds: false });
+    expect(table([judged({ ...row, goal })])).toContain('| ≤ 0 points/s in each window | **no** |');
+  });
+
   it('has no verdict without a goal, in a smoke run, or where nothing was measured to hold it against', () => {
     expect(judged({ ...row, peer })).not.toHaveProperty('holds');
     expect(judged({ ...row, peer, goal: ratioAtLeast(0.8) }, true)).not.toHaveProperty('holds');

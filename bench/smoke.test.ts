@@ -32,7 +32,7 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
     ...['durable ingest at', 'bytes on disk of a point'],
   ],
   spool: ['bytes an agent writes to disk', 'flushes'],
-  sampling: ['CPU that a stream adds'],
+  sampling: ['agent CPU of sampling, String 1 kHz'],
 };
 
 async function folder(): Promise<string> {

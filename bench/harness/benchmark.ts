@@ -5,6 +5,10 @@ export interface Goal {
   readonly of: 'ratio' | 'ours';
   readonly is: 'at least' | 'at most';
   readonly bound: number;
+  /** `at most` only: or at most so much more than the peer, in the row's unit; what is small may then be more than its ratio. */
+  readonly orMore?: number;
+  /** Every window must come to it, not their median. */
+  readonly inEach?: boolean;
 }
 
 export interface MeasuredRow {
@@ -68,5 +72,8 @@ export class CannotRunError extends Error {
 }
 
 export const ratioAtLeast = (bound: number): Goal => ({ of: 'ratio', is: 'at least', bound });
-export const ratioAtMost = (bound: number): Goal => ({ of: 'ratio', is: 'at most', bound });
+export const ratioAtMost = (bound: number, or: { orMore?: number } = {}): Goal => ({
+  ...{ of: 'ratio', is: 'at most', bound },
+  ...or,
+});
 export const atMost = (bound: number): Goal => ({ of: 'ours', is: 'at most', bound });

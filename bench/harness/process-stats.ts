@@ -1,6 +1,7 @@
 /** What a process has used, by /proc (Linux). */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 
 let ticksPerS: number | undefined;
 
@@ -39,4 +40,19 @@ export async function costOf<T>(
   const [cpuS, startMs] = [cpuSeconds(pid), performance.now()];
   const result = await work();
   return { result, cpuS: cpuSeconds(pid) - cpuS, wallS: (performance.now() - startMs) / 1000 };
+}
+
+/** Begins to watch the machine; what it returns tells by what share of all cores it has been busy since, whoever with. */
+export function busyMeter(): () => number {
+  const before = coreTimes();
+  return () => {
+    const now = coreTimes();
+    return (now.busy - before.busy) / (now.all - before.all);
+  };
+}
+
+function coreTimes(): { busy: number; all: number } {
+  const times = cpus().map(({ times: { user, nice, sys, irq, idle } }) => ({ busy: user + nice + sys + irq, idle }));
+  const busy = times.reduce((sum, core) => sum + core.busy, 0);
+  return { busy, all: times.reduce((sum, core) => sum + core.idle, busy) };
 }

@@ -19,15 +19,23 @@ export function judged(row: Row, smoke = false): Judged {
   const ours = spreadOf(row.ours);
   const peer = row.peer && spreadOf(row.peer.values);
   const ratio = row.peer && spreadOf(ratiosOf(row.ours, row.peer.values));
-  const held = row.goal && !smoke ? heldAgainst(row.goal, ours, ratio) : undefined;
+  const held = row.goal && !smoke ? heldAgainst(row.goal, row) : undefined;
   return { row, ours, ...(peer && { peer }), ...(ratio && { ratio }), ...(held !== undefined && { holds: held }) };
 }
 
-function heldAgainst(goal: Goal, ours: Spread, ratio: Spread | undefined): boolean | undefined {
-  const value = goal.of === 'ratio' ? ratio?.median : ours.median;
+function heldAgainst(goal: Goal, row: MeasuredRow): boolean | undefined {
+  const { peer } = row;
+  const figures = goal.of === 'ratio' ? ratiosOf(row.ours, peer?.values ?? []) : row.ours;
+  const { min, median, max } = spreadOf(figures);
   // A difference of two readings can be below nothing: then it is too small to be read.
-  if (value === undefined || Number.isNaN(value) || (goal.of === 'ratio' && value <= 0)) return undefined;
-  return goal.is === 'at least' ? value >= goal.bound : value <= goal.bound;
+  if (Number.isNaN(median) || (goal.of === 'ratio' && median <= 0)) return undefined;
+  if (goal.is === 'at least') return (goal.inEach ? min : median) >= goal.bound;
+  if ((goal.inEach ? max : median) <= goal.bound) return true;
+  if (goal.orMore === undefined || !peer) return false;
+  const more = spreadOf(
+    row.ours.slice(0, peer.values.length).map((value, at) => value - (peer.values[at] ?? Number.NaN)),
+  );
+  return (goal.inEach ? more.max : more.median) <= goal.orMore;
 }
 
 const HEADS = ['what', 'unit', 'ours: min / median / max', 'against', 'min / median / max', 'ratio', 'goal', 'holds'];
@@ -55,7 +63,9 @@ function cells(judgedRow: Judged): string[] {
 
 function goalOf({ goal, unit }: MeasuredRow): string {
   if (!goal) return '';
-  return `${goal.is === 'at least' ? '≥' : '≤'} ${goal.bound}${goal.of === 'ratio' ? '×' : ` ${unit}`}`;
+  const bound = `${goal.is === 'at least' ? '≥' : '≤'} ${goal.bound}${goal.of === 'ratio' ? '×' : ` ${unit}`}`;
+  const orMore = goal.orMore === undefined ? '' : ` or + ${goal.orMore} ${unit}`;
+  return `${bound}${orMore}${goal.inEach ? ' in each window' : ''}`;
 }
 
 function shown(spread: Spread | undefined): string {
