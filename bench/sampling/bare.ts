@@ -13,7 +13,8 @@ import { serve } from '../harness/serve.js';
 
 const COMMIT_MS = 200;
 const ACK_MS = 1000;
-const KEEP_LAST = 1;
+/** rmw's numbers. What is left to the system is best effort, which loses messages of 1 MB. */
+const QOS = { keepLast: 1, reliable: 1, volatile: 2 };
 
 export interface BareBatch {
   readonly rows: readonly { readonly id: number; readonly stampMs: number; readonly body: Uint8Array }[];
@@ -40,7 +41,7 @@ interface BareRclnodejs {
   init(): Promise<void>;
   shutdown(): void;
   readonly Node: new (name: string, namespace?: string, context?: undefined, options?: object) => BareNode;
-  readonly QoS: new (history: number, depth: number) => object;
+  readonly QoS: new (history: number, depth: number, reliability: number, durability: number) => object;
 }
 
 let rcl: BareRclnodejs | undefined;
@@ -94,7 +95,7 @@ async function open(options: BareOptions): Promise<void> {
   if (how === 'poll') {
     const lean = { startParameterServices: false, startTypeDescriptionService: false, enableRosout: false };
     const node = new rcl.Node(nodeName, '', undefined, lean);
-    const qos = new rcl.QoS(KEEP_LAST, depth);
+    const qos = new rcl.QoS(QOS.keepLast, depth, QOS.reliable, QOS.volatile);
     node.createSubscription(type, topic, { qos, isRaw: true }, (cdr) => keep(cdr as Buffer));
     setInterval(() => node.spinOnce(0), 1000 / hz);
     return;
