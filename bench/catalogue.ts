@@ -1,3 +1,4 @@
+import { agent } from './agent/agent.js';
 import { commands } from './commands/commands.js';
 import type { Benchmark } from './harness/benchmark.js';
 import { ingest } from './ingest/ingest.js';
@@ -9,4 +10,4 @@ import { vitals } from './sessions/vitals.js';
 import { spool } from './spool/spool.js';
 
 /** All there are, in the order in which they run. */
-export const BENCHMARKS: readonly Benchmark[] = [ingest, commands, memory, vitals, flip, rows, spool, sampling];
+export const BENCHMARKS: readonly Benchmark[] = [ingest, commands, agent, memory, vitals, flip, rows, spool, sampling];

@@ -24,6 +24,7 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
     'durable ingest, 1 real agent',
   ],
   commands: ['command round trip'],
+  agent: ['command taken → published', 'command taken → served', 'agent RSS, idle'],
   memory: ['gateway memory of an idle session, 10', 'gateway memory of an idle session, 20'],
   vitals: ['gateway CPU, 10 robots', 'gateway CPU, 20 robots'],
   flip: ['a restart under 10 robots', 'sessions that came back and were lost again', 'the slowest command meanwhile'],

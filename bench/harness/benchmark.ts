@@ -76,4 +76,5 @@ export const ratioAtMost = (bound: number, or: { orMore?: number } = {}): Goal =
   ...{ of: 'ratio', is: 'at most', bound },
   ...or,
 });
+export const atLeast = (bound: number): Goal => ({ of: 'ours', is: 'at least', bound });
 export const atMost = (bound: number): Goal => ({ of: 'ours', is: 'at most', bound });
