@@ -1,5 +1,6 @@
 import type { Hello } from '@drover/shared/link/hello';
 import type { Selectable } from 'kysely';
+import { prepared } from '../db/prepared.js';
 import type { Db } from '../db/store.js';
 import type { InboxesTable } from './table.js';
 
@@ -28,14 +29,25 @@ export function standing(known: KnownInbox | undefined, said: Hello['inbox']): '
   return place !== undefined && place.version >= known.version ? 'current' : 'stale';
 }
 
-/** @returns what is known of the robot's inbox. */
-export function findInbox(db: Db, robotKey: number, inboxId: string): Promise<KnownInbox | undefined> {
-  return db
+const findQuery = prepared((db, { robotKey, inboxId }: { robotKey: number; inboxId: string }) =>
+  db
     .selectFrom('inboxes')
     .select(['last_seq', 'tenure', 'version'])
     .where('robot_key', '=', robotKey)
-    .where('inbox_id', '=', inboxId)
-    .executeTakeFirst();
+    .where('inbox_id', '=', inboxId),
+);
+
+const raiseQuery = prepared((db, told: { robotKey: number; inboxId: string; last_seq: number; version: number }) =>
+  db
+    .updateTable('inboxes')
+    .set({ last_seq: told.last_seq, version: told.version })
+    .where('robot_key', '=', told.robotKey)
+    .where('inbox_id', '=', told.inboxId),
+);
+
+/** @returns what is known of the robot's inbox. */
+export async function findInbox(db: Db, robotKey: number, inboxId: string): Promise<KnownInbox | undefined> {
+  return (await findQuery(db, { robotKey, inboxId })).rows[0];
 }
 
 /** Notes what an inbox that is current says of itself; writes nothing where that is known. */
@@ -72,10 +84,5 @@ export async function raiseInbox(
   const isItsTenure = inbox.tenure !== undefined && inbox.tenure === known.tenure;
   const version = isItsTenure ? Math.max(known.version, told.version ?? 0) : known.version;
   if (last_seq === known.last_seq && version === known.version) return;
-  await db
-    .updateTable('inboxes')
-    .set({ last_seq, version })
-    .where('robot_key', '=', robotKey)
-    .where('inbox_id', '=', inbox.id)
-    .execute();
+  await raiseQuery(db, { robotKey, inboxId: inbox.id, last_seq, version });
 }

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import { prepared } from '../db/prepared.js';
 import type { Db, Tx } from '../db/store.js';
 import type { CommandState, CommandsTable } from './table.js';
 
@@ -64,8 +65,31 @@ const SET_BACK_LEAST_MS = 1_000;
 const isOpen = sql<boolean>`state in ('created', 'sent')`;
 const isUnbound = sql<boolean>`state = 'created' and inbox_id is null`;
 
+const insertQuery = prepared((db, command: NewCommand) =>
+  db.insertInto('commands').values({
+    uuid: command.uuid,
+    tenant_key: command.tenant_key,
+    robot_key: command.robot_key,
+    interface: command.interface,
+    name: command.name,
+    type: command.type,
+    payload: command.payload,
+    latched: command.latched,
+    timeout_ms: command.timeout_ms,
+    created_at_ms: command.created_at_ms,
+    deadline_ms: command.deadline_ms,
+    give_up_ms: command.give_up_ms,
+    state: command.state,
+    error_code: command.error_code,
+    message: command.message,
+    inbox_id: command.inbox_id,
+    finished_at_ms: command.finished_at_ms,
+    ended_by: command.ended_by,
+  } satisfies Record<keyof NewCommand, unknown>),
+);
+
 export async function insertCommand(db: Db, command: NewCommand): Promise<void> {
-  await db.insertInto('commands').values(command).execute();
+  await insertQuery(db, command);
 }
 
 /** A page, newest first: which commands, and how many bytes their payloads have. */
@@ -98,38 +122,46 @@ export function listedCommands(db: Db, keys: readonly number[]) {
     .orderBy('commands.key', 'desc');
 }
 
-export function findCommand(db: Db, tenantKey: number, uuid: string) {
-  return db
+const findQuery = prepared((db, { tenantKey, uuid }: { tenantKey: number; uuid: string }) =>
+  db
     .selectFrom('commands')
     .innerJoin('robots', 'robots.key', 'commands.robot_key')
     .select('robots.id as robot_id')
     .selectAll('commands')
     .where('commands.uuid', '=', uuid)
     .where('commands.tenant_key', '=', tenantKey)
-    .where('robots.deleted_at_ms', 'is', null)
-    .executeTakeFirst();
+    .where('robots.deleted_at_ms', 'is', null),
+);
+
+export async function findCommand(db: Db, tenantKey: number, uuid: string): Promise<ShownCommandRow | undefined> {
+  return (await findQuery(db, { tenantKey, uuid })).rows[0];
 }
 
-/** What a new command's fate hangs on, as the store has it now. */
-export function robotReach(db: Db, robotKey: number) {
-  return db
+const reachQuery = prepared((db, { robotKey }: { robotKey: number }) =>
+  db
     .selectFrom('robots')
     .select(['provisioned', 'online'])
     .where('key', '=', robotKey)
-    .where('deleted_at_ms', 'is', null)
-    .executeTakeFirst();
+    .where('deleted_at_ms', 'is', null),
+);
+
+/** What a new command's fate hangs on, as the store has it now. */
+export async function robotReach(db: Db, robotKey: number) {
+  return (await reachQuery(db, { robotKey })).rows[0];
 }
 
-/** How many wait for this robot without having been written to any inbox. */
-export async function countUnbound(db: Db, robotKey: number): Promise<number> {
-  const row = await db
+const unboundQuery = prepared((db, { robotKey }: { robotKey: number }) =>
+  db
     .selectFrom('commands')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('robot_key', '=', robotKey)
     .where(isOpen)
-    .where(isUnbound)
-    .executeTakeFirstOrThrow();
-  return Number(row.count);
+    .where(isUnbound),
+);
+
+/** How many wait for this robot without having been written to any inbox. */
+export async function countUnbound(db: Db, robotKey: number): Promise<number> {
+  return (await unboundQuery(db, { robotKey })).rows[0]?.count ?? 0;
 }
 
 /** Binds the robot's waiting commands whose life is not over to an inbox, before any is written to its socket. */
@@ -144,16 +176,18 @@ export async function bindWaiting(db: Db, robotKey: number, inboxId: string, now
     .execute();
 }
 
-/** How many were written, or may have been, to an inbox of this robot that has not said that it took them. */
-export async function countUntaken(db: Db, robotKey: number): Promise<number> {
-  const row = await db
+const untakenQuery = prepared((db, { robotKey }: { robotKey: number }) =>
+  db
     .selectFrom('commands')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('robot_key', '=', robotKey)
     .where(isOpen)
-    .where('state', '=', 'created')
-    .executeTakeFirstOrThrow();
-  return Number(row.count);
+    .where('state', '=', 'created'),
+);
+
+/** How many were written, or may have been, to an inbox of this robot that has not said that it took them. */
+export async function countUntaken(db: Db, robotKey: number): Promise<number> {
+  return (await untakenQuery(db, { robotKey })).rows[0]?.count ?? 0;
 }
 
 /**
@@ -196,14 +230,17 @@ export function cancelsRequested(db: Db, robotKey: number, inboxId: string) {
     .execute();
 }
 
-export async function markSent(db: Db, robotKey: number, uuid: string, sentMs: number): Promise<void> {
-  await db
+const sentQuery = prepared((db, { robotKey, uuid, sentMs }: { robotKey: number; uuid: string; sentMs: number }) =>
+  db
     .updateTable('commands')
     .set({ state: 'sent', sent_at_ms: sentMs })
     .where('uuid', '=', uuid)
     .where('robot_key', '=', robotKey)
-    .where('state', '=', 'created')
-    .execute();
+    .where('state', '=', 'created'),
+);
+
+export async function markSent(db: Db, robotKey: number, uuid: string, sentMs: number): Promise<void> {
+  await sentQuery(db, { robotKey, uuid, sentMs });
 }
 
 export async function storeFeedback(db: Db, robotKey: number, uuid: string, feedback: string): Promise<void> {
@@ -219,25 +256,32 @@ export async function storeFeedback(db: Db, robotKey: number, uuid: string, feed
 /** Ends by which a robot says that a command never was on its disk; by any other, word that it was has got lost. */
 const NEVER_TAKEN: ReadonlySet<string | null> = new Set(['expired', 'robot_storage_failed']);
 
-/** The robot's word on how a command ended: ends an open one, or replaces the cloud's own outcome_unknown. */
-export async function endByRobot(db: Db, robotKey: number, uuid: string, end: End): Promise<boolean> {
-  const updated = await db
+const endByRobotQuery = prepared((db, end: End & { uuid: string; robotKey: number; sentAtLeastMs: number | null }) =>
+  db
     .updateTable('commands')
     .set({
-      ...end,
+      state: end.state,
+      error_code: end.error_code,
+      message: end.message,
+      result: end.result,
+      feedback: end.feedback,
+      ended_by: end.ended_by,
       // The robot's clock against ours: it has not ended before it was sent.
       finished_at_ms: sql<number>`max(${end.finished_at_ms}, coalesce(sent_at_ms, created_at_ms))`,
-      sent_at_ms: sql<
-        number | null
-      >`coalesce(sent_at_ms, ${NEVER_TAKEN.has(end.error_code) ? null : end.finished_at_ms})`,
+      sent_at_ms: sql<number | null>`coalesce(sent_at_ms, ${end.sentAtLeastMs})`,
     })
-    .where('uuid', '=', uuid)
-    .where('robot_key', '=', robotKey)
+    .where('uuid', '=', end.uuid)
+    .where('robot_key', '=', end.robotKey)
     .where((where) =>
       where.or([isOpen, where.and([where('error_code', '=', 'outcome_unknown'), where('ended_by', '=', 'cloud')])]),
-    )
-    .executeTakeFirst();
-  return updated.numUpdatedRows > 0n;
+    ),
+);
+
+/** The robot's word on how a command ended: ends an open one, or replaces the cloud's own outcome_unknown. */
+export async function endByRobot(db: Db, robotKey: number, uuid: string, end: End): Promise<boolean> {
+  const sentAtLeastMs = NEVER_TAKEN.has(end.error_code) ? null : end.finished_at_ms;
+  const { numAffectedRows } = await endByRobotQuery(db, { ...end, uuid, robotKey, sentAtLeastMs });
+  return (numAffectedRows ?? 0n) > 0n;
 }
 
 /** Ends one command. */

@@ -2,6 +2,7 @@
 import { ALL_SCOPES, type Scope, scope } from '@drover/shared/api/keys';
 import { v7 as newUuid } from 'uuid';
 import { z } from 'zod';
+import { prepared } from '../db/prepared.js';
 import type { Db } from '../db/store.js';
 import type { Caller } from '../http/caller.js';
 import { hashSecret, newSecret, secretHint } from './secrets.js';
@@ -21,6 +22,16 @@ export interface KeyRow {
 
 const storedScopes = z.array(scope);
 
+/** Looked up for each request, so that a key revoked by whatever process is refused from the next one on. */
+const liveKey = prepared((db, { secretHash }: { secretHash: string }) =>
+  db
+    .selectFrom('api_keys')
+    .innerJoin('tenants', 'tenants.key', 'api_keys.tenant_key')
+    .select(['api_keys.uuid', 'api_keys.tenant_key', 'tenants.uuid as tenant_uuid', 'api_keys.scopes'])
+    .where('api_keys.secret_hash', '=', secretHash)
+    .where('api_keys.revoked_at_ms', 'is', null),
+);
+
 export class Keys {
   readonly #db: Db;
   readonly #now: () => number;
@@ -32,13 +43,7 @@ export class Keys {
 
   /** Whose key this is; undefined where it is nobody's or was revoked. */
   readonly authenticate = async (secret: string): Promise<Caller | undefined> => {
-    const row = await this.#db
-      .selectFrom('api_keys')
-      .innerJoin('tenants', 'tenants.key', 'api_keys.tenant_key')
-      .select(['api_keys.uuid', 'api_keys.tenant_key', 'tenants.uuid as tenant_uuid', 'api_keys.scopes'])
-      .where('api_keys.secret_hash', '=', hashSecret(secret))
-      .where('api_keys.revoked_at_ms', 'is', null)
-      .executeTakeFirst();
+    const [row] = (await liveKey(this.#db, { secretHash: hashSecret(secret) })).rows;
     if (!row) return undefined;
     const scopes = new Set(storedScopes.parse(JSON.parse(row.scopes)));
     return { tenantKey: row.tenant_key, tenantUuid: row.tenant_uuid, keyUuid: row.uuid, scopes };

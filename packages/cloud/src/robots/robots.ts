@@ -16,11 +16,11 @@ import { hashSecret, newSecret, secretHint } from '../keys/secrets.js';
 import { type UnstoredPresence, withUnstored } from './online.js';
 import { RobotGoneError } from './robot-gone.js';
 import {
+  findRobot,
   findRobotByToken,
   onlineRobotKeys,
   provisionedAs,
   type RobotRef,
-  robotById,
   robotsOfTenant,
   setProvisioned,
   setRobotOnline,
@@ -71,7 +71,7 @@ export class Robots {
 
   /** The robot of a path. @throws ApiError robot_not_found, also for another tenant's */
   async find(tenantKey: number, id: string, db: Db = this.#store.db): Promise<RobotRef> {
-    const ref = await robotById(db, tenantKey, id).executeTakeFirst();
+    const [ref] = (await findRobot(db, { tenantKey, id })).rows;
     if (!ref) throw robotNotFound(id);
     return ref;
   }

@@ -57,6 +57,11 @@ export function robotById(db: Db, tenantKey: number, id: string) {
   return robotRefs(db).where('robots.tenant_key', '=', tenantKey).where('robots.id', '=', id);
 }
 
+/** The same, for each request that names a robot. */
+export const findRobot = prepared((db, { tenantKey, id }: { tenantKey: number; id: string }) =>
+  robotById(db, tenantKey, id),
+);
+
 export function robotByToken(db: Db, tokenHash: string) {
   return robotRefs(db).where('robots.token_hash', '=', tokenHash);
 }
