@@ -77,7 +77,7 @@ export function createServices(options: ServiceOptions) {
     tenants: new Tenants({ store, keys, now }),
     robots,
     commands,
-    commandEndpoints: commandEndpoints({ commands, dryRun, robots, store, now }),
+    commandEndpoints: commandEndpoints({ commands, dryRun, robots, store }),
     graphs: new RobotGraphs(options.questions),
     deletion,
     desired,

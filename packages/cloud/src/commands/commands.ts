@@ -1,14 +1,27 @@
-import type { CommandOutcome, CommandTaken } from '@drover/shared/link/command';
+import type { Command, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
 import type { Hello } from '@drover/shared/link/hello';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { Bus } from '../bus/bus.js';
-import type { Db, Store } from '../db/store.js';
+import { CommitGroup } from '../db/commit-group.js';
+import type { Db, Store, Tx } from '../db/store.js';
+import { type Claim, once } from '../http/idempotency.js';
 import { type UnstoredPresence, withUnstored } from '../robots/online.js';
 import { type RobotRef, robotNotFound, uidOf } from '../robots/robots.js';
+import { admit, type CommandRequest } from './admission.js';
 import { findInbox, type InboxRef, noteInbox, raiseInbox, standing } from './inboxes.js';
 import * as commandStore from './store.js';
 import { cloudEnd } from './store.js';
+
+export {
+  type Admission,
+  admit,
+  type CommandRequest,
+  DELIVERY_MS,
+  type RobotReach,
+  UNTAKEN_MAX,
+  WAITING_MAX,
+} from './admission.js';
 
 /*
  * A command's life. "Bound" means that it was, or may have been, written to a socket for one inbox.
@@ -26,15 +39,6 @@ import { cloudEnd } from './store.js';
  * by the cloud when the robot can't be expected to any more.
  */
 
-/** With ttl 0, a command not in the agent's hands this long after its POST is expired. */
-export const DELIVERY_MS = 5_000;
-
-/** How many commands may wait for a robot that is offline. */
-export const WAITING_MAX = 100;
-
-/** How many commands a robot that is connected may leave untaken: more than it takes within a command's five seconds. */
-export const UNTAKEN_MAX = 500;
-
 /** What is read of waiting commands at once, to be written to one robot. */
 const DELIVERY_BYTES = 1024 * 1024;
 const DELIVERY_COUNT = 100;
@@ -51,57 +55,19 @@ const SWEEP_MS = 500;
 /** Where the robot's session is, as far as delivery needs to know. */
 export interface LiveInboxes {
   inboxOf(robotKey: number): string | undefined;
+  /** Hands over a new command that is bound to this inbox, durably; false where the session can't write it now. */
+  offer?(robotKey: number, inboxId: string, command: DeliverableCommand): boolean;
 }
 
-/** What a POST asked for, checked and with its defaults. */
-export interface CommandRequest {
-  interface: 'topic' | 'service' | 'action_send_goal';
-  name: string;
-  type: string;
-  payload: Record<string, unknown>;
-  timeoutMs: number;
-  /** How long it may wait for an offline robot, milliseconds; 0 = not at all. */
-  ttlMs: number;
-  latched: boolean;
-}
+/** A command as the store has it, ready for the wire but for the life that is left. */
+export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
 
-/** What the store says of the robot when the command comes. */
-export interface RobotReach {
-  provisioned: boolean;
-  online: boolean;
-  inboxId: string | undefined;
-  /** Commands that already wait for it; where it has a session, those it has not taken. */
-  waiting: number;
-}
-
-export type Admission =
-  | { kind: 'accept'; inboxId: string | null; lifeMs: number }
-  | { kind: 'end'; errorCode: 'robot_not_provisioned' | 'robot_not_online'; message: string }
-  | { kind: 'queue_full' };
-
-/** Decides what becomes of a new command. */
-export function admit(request: Pick<CommandRequest, 'ttlMs'>, reach: RobotReach): Admission {
-  if (!reach.provisioned) {
-    return {
-      kind: 'end',
-      errorCode: 'robot_not_provisioned',
-      message: 'no agent has connected with this robot’s token yet',
-    };
-  }
-  const lifeMs = request.ttlMs > 0 ? request.ttlMs : DELIVERY_MS;
-  if (reach.inboxId !== undefined) {
-    if (reach.waiting >= UNTAKEN_MAX) return { kind: 'queue_full' };
-    return { kind: 'accept', inboxId: reach.inboxId, lifeMs };
-  }
-  // A robot whose connection broke a moment ago still counts as online: its command waits out the delivery time.
-  if (reach.online || request.ttlMs > 0) {
-    return reach.waiting >= WAITING_MAX ? { kind: 'queue_full' } : { kind: 'accept', inboxId: null, lifeMs };
-  }
-  return {
-    kind: 'end',
-    errorCode: 'robot_not_online',
-    message: 'the robot is offline; ttl_s lets a command wait for it',
-  };
+/** What a POST has made. */
+export interface CreatedCommand {
+  readonly uuid: string;
+  readonly waits: boolean;
+  /** Where it is bound already: whose it is, as it is written to the socket. */
+  readonly due?: { readonly inboxId: string; readonly command: DeliverableCommand } | undefined;
 }
 
 export class Commands {
@@ -111,6 +77,8 @@ export class Commands {
   readonly #unstored: UnstoredPresence;
   readonly #log: Logger;
   readonly #now: () => number;
+  /** All that is written at a command's pace; in the order in which it came, so that nothing overtakes a take that waits. */
+  readonly #commits: CommitGroup;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
   /** Before this moment no command is given up: the robots that know how it ended are only coming back. */
@@ -126,6 +94,7 @@ export class Commands {
   }) {
     this.#unstored = options.unstored ?? new Map();
     this.#store = options.store;
+    this.#commits = new CommitGroup(options.store);
     this.#bus = options.bus;
     this.#inboxes = options.inboxes;
     this.#log = options.log.child({ part: 'commands' });
@@ -146,6 +115,7 @@ export class Commands {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#sweeping;
+    await this.#commits.settled();
   }
 
   /** Ends what is past its time; called by a timer, public for tests that hold the clock. */
@@ -171,14 +141,39 @@ export class Commands {
   }
 
   /**
+   * Makes a command, once where there is a claim; the robot's session is given it as soon as it is durable.
+   * @throws Error what `refused` makes, where too many wait already; ApiError robot_not_found where it was deleted meanwhile
+   */
+  async post(
+    robot: RobotRef,
+    request: CommandRequest,
+    { claim, refused }: { claim?: Claim | undefined; refused: () => Error },
+  ): Promise<{ uuid: string; replayed: boolean }> {
+    let due: CreatedCommand['due'];
+    const create = async (tx: Tx) => {
+      const created = await this.create(tx, robot, request);
+      if (!created) throw refused();
+      due = created.due;
+      return { uuid: created.uuid, waits: created.waits };
+    };
+    const { replayed, response } = await this.#commits.run(
+      async (tx) =>
+        claim ? await once(tx, claim, this.#now(), () => create(tx)) : { replayed: false, response: await create(tx) },
+      ({ response: made }) => {
+        // Also after a replay: should the first request have died between its commit and its delivery, this one makes up for it.
+        if (!made.waits) return;
+        const isWritten = due !== undefined && this.#inboxes.offer?.(robot.key, due.inboxId, due.command) === true;
+        if (!isWritten) this.announce(robot.key);
+      },
+    );
+    return { uuid: response.uuid, replayed };
+  }
+
+  /**
    * Stores a new command in the transaction `tx`, ended at once where it cannot be delivered; call `announce` after the
    * commit. Returns undefined where too many wait already. @throws ApiError robot_not_found where it was deleted meanwhile
    */
-  async create(
-    tx: Db,
-    robot: RobotRef,
-    request: CommandRequest,
-  ): Promise<{ uuid: string; waits: boolean } | undefined> {
+  async create(tx: Db, robot: RobotRef, request: CommandRequest): Promise<CreatedCommand | undefined> {
     const nowMs = this.#now();
     const inboxId = this.#inboxes.inboxOf(robot.key);
     const count = inboxId === undefined ? commandStore.countUnbound : commandStore.countUntaken;
@@ -216,7 +211,18 @@ export class Commands {
       finished_at_ms: end?.finished_at_ms ?? null,
       ended_by: end?.ended_by ?? null,
     });
-    return { uuid, waits: accepted };
+    if (!accepted || admission.inboxId === null) return { uuid, waits: accepted };
+    const command: DeliverableCommand = {
+      uuid,
+      interface: request.interface,
+      name: request.name,
+      type: request.type,
+      payload: request.payload,
+      deadline_cloud_ms: deadlineMs,
+      timeout_ms: request.timeoutMs,
+      latched: request.latched,
+    };
+    return { uuid, waits: true, due: { inboxId: admission.inboxId, command } };
   }
 
   /** Tells the robot's session, wherever it is, that something waits. */
@@ -228,7 +234,7 @@ export class Commands {
   async cancel(tenantKey: number, uuid: string): Promise<'canceled' | 'unknown' | 'ended' | 'not_cancelable'> {
     let askedOf: number | undefined;
     // One transaction: a session or the clock may take the command on between a look and the change.
-    const answer = await this.#store.db.transaction().execute(async (tx) => {
+    const answer = await this.#commits.run(async (tx) => {
       const command = await commandStore.findCommand(tx, tenantKey, uuid);
       if (!command) return 'unknown';
       if (command.state === 'executed' || command.state === 'error') return 'ended';
@@ -254,7 +260,7 @@ export class Commands {
     if (inbox.robot_id !== undefined && inbox.robot_id !== robot.id) return 'stale';
     if (inbox.robot_uid !== undefined && inbox.robot_uid !== uidOf(robot)) return 'stale';
     const nowMs = this.#now();
-    const { stands, ended } = await this.#store.db.transaction().execute(async (tx) => {
+    const { stands, ended } = await this.#commits.run(async (tx) => {
       const known = await findInbox(tx, robot.key, inbox.id);
       const stands = standing(known, inbox);
       const end = cloudEnd('outcome_unknown', 'the robot came back without the inbox that had taken it', nowMs);
@@ -313,10 +319,14 @@ export class Commands {
     };
   }
 
-  /** The robot has it on disk. */
+  /**
+   * The robot has it on disk. Nobody waits for this to be stored: a crash before costs that it is written to the robot once more,
+   * which answers from its inbox. So it goes with what is stored next, its outcome mostly, or in PATIENCE_MS.
+   */
   async taken(robot: RobotRef, inbox: InboxRef, taken: CommandTaken): Promise<void> {
-    await this.#store.db.transaction().execute(async (tx) => {
-      await commandStore.markSent(tx, robot.key, taken.uuid, this.#now());
+    const takenMs = this.#now();
+    await this.#commits.runLater(async (tx) => {
+      await commandStore.markSent(tx, robot.key, taken.uuid, takenMs);
       await raiseInbox(tx, robot.key, inbox, { seq: taken.seq, version: taken.inbox_version });
     });
   }
@@ -324,7 +334,7 @@ export class Commands {
   /** Actions' latest feedback, by uuid; the next one or the outcome makes up for one that can't be stored. */
   async feedback(robot: RobotRef, newest: ReadonlyMap<string, unknown>): Promise<void> {
     try {
-      await this.#store.db.transaction().execute(async (tx) => {
+      await this.#commits.run(async (tx) => {
         for (const [uuid, feedback] of newest) {
           await commandStore.storeFeedback(tx, robot.key, uuid, JSON.stringify(feedback));
         }
@@ -353,7 +363,7 @@ export class Commands {
       finished_at_ms: Math.min(finishedMs, this.#now()),
       ended_by: 'robot',
     };
-    const stored = await this.#store.db.transaction().execute(async (tx) => {
+    const stored = await this.#commits.run(async (tx) => {
       if (inbox) await raiseInbox(tx, robot.key, inbox, { version: outcome.inbox_version });
       return await commandStore.endByRobot(tx, robot.key, outcome.uuid, end);
     });

@@ -15,9 +15,9 @@ import { confirmation } from '@drover/shared/api/fields';
 import { checkRosName } from '@drover/shared/ros/names';
 import { normalizeTypeName, TypeNameError } from '@drover/shared/ros/types';
 import { z } from 'zod';
-import type { Store, Tx } from '../db/store.js';
+import type { Store } from '../db/store.js';
 import { type Endpoint, endpoint } from '../http/endpoint.js';
-import { checkIdempotencyKey, IDEMPOTENCY_HEADER, once } from '../http/idempotency.js';
+import { checkIdempotencyKey, IDEMPOTENCY_HEADER } from '../http/idempotency.js';
 import type { RobotRef, Robots } from '../robots/robots.js';
 import { type CommandRequest, type Commands, UNTAKEN_MAX, WAITING_MAX } from './commands.js';
 import type { DryRun } from './dry-run.js';
@@ -29,6 +29,9 @@ const tag = 'Commands';
 /** A client told that too many commands wait should not ask again at once. */
 const QUEUE_FULL_RETRY_S = 10;
 
+/** Under which idempotency keys of a new command are kept. */
+const OF_CREATE = { route: 'createCommand' };
+
 const INTERFACE_KIND = { topic: 'msg', service: 'srv', action_send_goal: 'action' } as const;
 
 export function commandEndpoints(deps: {
@@ -36,18 +39,8 @@ export function commandEndpoints(deps: {
   dryRun: DryRun;
   robots: Robots;
   store: Store;
-  now: () => number;
 }): Endpoint[] {
-  const { commands, dryRun, robots, store, now } = deps;
-
-  async function createOrRefuse(tx: Tx, robot: RobotRef, request: CommandRequest) {
-    const created = await commands.create(tx, robot, request);
-    if (created) return created;
-    const message =
-      `robot ${robot.id} has too many commands that it has not taken: ${WAITING_MAX} may wait while it is offline, ` +
-      `${UNTAKEN_MAX} while it is connected`;
-    throw new ApiError('queue_full', message, { retryAfterS: QUEUE_FULL_RETRY_S });
-  }
+  const { commands, dryRun, robots, store } = deps;
 
   return [
     endpoint({
@@ -111,15 +104,10 @@ export function commandEndpoints(deps: {
         const request = checked(body);
         const robot = await robots.find(caller.tenantKey, params.id);
         const key = checkIdempotencyKey(header(IDEMPOTENCY_HEADER));
-        const made = await store.db.transaction().execute(async (tx) => {
-          const create = () => createOrRefuse(tx, robot, request);
-          if (key === undefined) return { replayed: false, response: await create() };
-          const claim = { tenantKey: caller.tenantKey, route: 'createCommand', robotKey: robot.key, key, body };
-          return await once(tx, claim, now(), create);
-        });
-        // Also after a replay: should the first request have died between its commit and its announcement, this one makes up for it.
-        if (made.response.waits) commands.announce(robot.key);
-        return { status: made.replayed ? 200 : 201, body: { uuid: made.response.uuid } };
+        const claim =
+          key === undefined ? undefined : { ...OF_CREATE, tenantKey: caller.tenantKey, robotKey: robot.key, key, body };
+        const made = await commands.post(robot, request, { claim, refused: () => queueFull(robot) });
+        return { status: made.replayed ? 200 : 201, body: { uuid: made.uuid } };
       },
     }),
     endpoint({
@@ -195,6 +183,13 @@ export function commandEndpoints(deps: {
       },
     }),
   ];
+}
+
+function queueFull(robot: RobotRef): ApiError {
+  const message =
+    `robot ${robot.id} has too many commands that it has not taken: ${WAITING_MAX} may wait while it is offline, ` +
+    `${UNTAKEN_MAX} while it is connected`;
+  return new ApiError('queue_full', message, { retryAfterS: QUEUE_FULL_RETRY_S });
 }
 
 function filterOf(query: ListCommandsQuery) {

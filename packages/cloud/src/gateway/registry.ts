@@ -1,4 +1,5 @@
 import type { Answer, Question } from '@drover/shared/link/query';
+import type { DeliverableCommand } from '../commands/commands.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import type { RobotSession } from './session.js';
 
@@ -55,5 +56,10 @@ export class SessionRegistry {
   /** The inbox that the robot's session speaks for; undefined where it has none here. */
   inboxOf(robotKey: number): string | undefined {
     return this.#byRobot.get(robotKey)?.inboxId;
+  }
+
+  /** Gives the robot's session a command that is bound to its inbox; false where it can't write it now. */
+  offer(robotKey: number, inboxId: string, command: DeliverableCommand): boolean {
+    return this.#byRobot.get(robotKey)?.offered(inboxId, command) ?? false;
   }
 }

@@ -1,18 +1,16 @@
 import type { Batch } from '@drover/shared/link/batch';
 import type { ClockOffset } from '@drover/shared/link/clock';
-import type { Command, CommandOutcome, CommandTaken } from '@drover/shared/link/command';
+import type { CommandOutcome, CommandTaken } from '@drover/shared/link/command';
 import type { ComposeStatus } from '@drover/shared/link/compose-status';
 import type { Desired } from '@drover/shared/link/desired';
 import type { Hello } from '@drover/shared/link/hello';
 import type { LinkStatus } from '@drover/shared/link/link-status';
 import type { StreamStatus } from '@drover/shared/link/stream-status';
 import type { Logger } from 'pino';
+import type { DeliverableCommand } from '../commands/commands.js';
 import type { InboxRef } from '../commands/inboxes.js';
 import type { RobotRef } from '../robots/robots.js';
 import type { Connection } from './connection.js';
-
-/** A command as the store has it, ready for the wire but for the life that is left. */
-export type DeliverableCommand = Omit<Command, 'kind' | 'life_ms'>;
 
 /** What a session needs of its connection. */
 export type SessionConnection = Pick<

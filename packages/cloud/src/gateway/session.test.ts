@@ -3,8 +3,9 @@ import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { DeliverableCommand } from '../commands/commands.js';
 import { RobotSession, type SessionOptions } from './session.js';
-import type { DeliverableCommand, SessionConnection } from './session-ports.js';
+import type { SessionConnection } from './session-ports.js';
 import { hello, INBOX, NO_COMPOSE, NO_LINKS, SPOOL } from './test-peer.js';
 
 const ROBOT = { key: 1, id: 'rover-1', tenantKey: 1, tenantUuid: uuidv7(), createdAtMs: 0 };
@@ -125,6 +126,57 @@ describe('a session', () => {
     await begin({ ...hello(), spool } as UpMessage);
     batches();
     expect(heard).toEqual(['live 7 next', 'live 8 next', 'backfill 3 next']);
+  });
+
+  function aCommand(): DeliverableCommand {
+    return {
+      uuid: uuidv7(),
+      ...{ interface: 'topic', name: '/cmd_vel', type: 'geometry_msgs/msg/Twist', payload: {} },
+      ...{ deadline_cloud_ms: Date.now() + 5_000, timeout_ms: 10_000, latched: false },
+    };
+  }
+  const written = () => connection.sent.flatMap((message) => (message.kind === 'command' ? [message.uuid] : []));
+  /** The session's looks into the store are over. */
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('writes a new command at once, once, and only for the inbox that it speaks for', async () => {
+    await settled();
+    const command = aCommand();
+    expect(session.offered(INBOX, command)).toBe(true);
+    expect(written()).toEqual([command.uuid]);
+    waiting.push(command);
+    session.commandsWaiting();
+    await settled();
+    expect(written()).toEqual([command.uuid]);
+    expect(session.offered(uuidv7(), aCommand())).toBe(false);
+    expect(written()).toEqual([command.uuid]);
+  });
+
+  it('writes no new command before one that waits in the store', async () => {
+    await settled();
+    const [first, second, third] = [aCommand(), aCommand(), aCommand()];
+    // Stored while the session looked, too late for that look: it is announced, and the others come before it is heard.
+    session.commandsWaiting();
+    expect(session.offered(INBOX, first)).toBe(false);
+    await settled();
+    expect(session.offered(INBOX, second)).toBe(false);
+    waiting.push(first, second);
+    session.commandsWaiting();
+    await settled();
+    expect(session.offered(INBOX, third)).toBe(true);
+    expect(written()).toEqual([first.uuid, second.uuid, third.uuid]);
+  });
+
+  it('leaves new commands in the store while the robot does not read', async () => {
+    await settled();
+    connection.unsentBytes = 2 * 1024 * 1024;
+    const command = aCommand();
+    expect(session.offered(INBOX, command)).toBe(false);
+    waiting.push(command);
+    connection.unsentBytes = 0;
+    session.flushed();
+    await settled();
+    expect(written()).toEqual([command.uuid]);
   });
 
   it('takes no batch of a spool that hello did not name: each would be remembered for as long as the robot', () => {

@@ -14,6 +14,7 @@ import type { Answer, Question } from '@drover/shared/link/query';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
+import type { DeliverableCommand } from '../commands/commands.js';
 import type { InboxRef } from '../commands/inboxes.js';
 import { stampsOf } from '../data/stamp.js';
 import { bytesOf } from '../data/writer.js';
@@ -73,6 +74,9 @@ export class RobotSession {
   #desiredRevision = -1;
   #desiredLoop = new Coalesced(() => this.#sendDesired());
   #deliveryLoop = new Coalesced(() => this.#deliver());
+  /** How often it was heard that something waits in the store, and up to which of these that was written. */
+  #announced = 1;
+  #caughtUpTo = 0;
   readonly #feedback: NewestFeedback;
   #batchesInFlight = 0;
   /** Something waits until the robot has read on. */
@@ -120,7 +124,23 @@ export class RobotSession {
 
   /** Commands or cancels wait in the store: send them. */
   commandsWaiting(): void {
+    this.#announced += 1;
     if (this.#state === 'open') this.#attempt(this.#deliveryLoop.run());
+  }
+
+  /**
+   * A command that was just stored, bound to this inbox: writes it without a look into the store, unless another one that was
+   * stored before it waits there. Offered in the order of the POSTs. Returns whether it is written.
+   */
+  offered(inboxId: string, command: DeliverableCommand): boolean {
+    const isNext = this.#state === 'open' && this.#caughtUpTo === this.#announced && this.#inbox?.id === inboxId;
+    if (!isNext || this.#hasEnded() || this.#holdsBack()) {
+      // Those after it must not overtake it: they wait for a look into the store as well.
+      this.#announced += 1;
+      return false;
+    }
+    this.#attempt(this.#write([command]));
+    return true;
   }
 
   /** The connection has written on: what was held back follows. */
@@ -258,11 +278,9 @@ export class RobotSession {
   async #deliver(): Promise<void> {
     for (let more = true; more; ) {
       if (this.#hasEnded() || this.#inbox === undefined || this.#holdsBack()) return;
+      const announced = this.#announced;
       const due = await this.#ports.commands.deliverable(this.robot, this.#inbox, this.#written);
-      for (const command of due.commands) {
-        this.#written.add(command.uuid);
-        this.#connection.send({ kind: 'command', ...command, life_ms: command.deadline_cloud_ms - this.#ports.now() });
-      }
+      await this.#write(due.commands);
       for (const uuid of due.cancels) {
         // Before its command it would come too early, and only once.
         if (!this.#written.has(uuid) && due.more) continue;
@@ -271,6 +289,14 @@ export class RobotSession {
         this.#connection.send({ kind: 'command_cancel', uuid });
       }
       more = due.more;
+      if (!more) this.#caughtUpTo = announced;
+    }
+  }
+
+  async #write(commands: readonly DeliverableCommand[]): Promise<void> {
+    for (const command of commands) {
+      this.#written.add(command.uuid);
+      this.#connection.send({ kind: 'command', ...command, life_ms: command.deadline_cloud_ms - this.#ports.now() });
     }
   }
 

@@ -118,6 +118,7 @@ export async function startTestCloud(
         server.close(resolve);
         server.closeAllConnections();
       });
+      await services.commands.stop();
       await services.writer.stop();
       await services.streamReports.stop();
       await services.composeReports.stop();

@@ -31,12 +31,19 @@ export async function startConnectedCloud(options: { dataDir?: string } = {}) {
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}${LINK_PATH}`;
   const peers: Peer[] = [];
 
+  function peerOf(token: string): Peer {
+    const peer = new Peer(url, token);
+    peers.push(peer);
+    return peer;
+  }
+
   return {
     ...cloud,
+    /** A robot's connection that has said nothing yet. */
+    peer: peerOf,
     /** A robot's session, once it has its first desired state; `clockAheadMs`: of its clock to ours. */
     async connect(token: string, { linkVersion = LINK_VERSION, clockAheadMs = 0 } = {}) {
-      const peer = new Peer(url, token);
-      peers.push(peer);
+      const peer = peerOf(token);
       await new Promise((resolve) => peer.socket.once('open', resolve));
       const robotNow = cloud.clock.nowMs + clockAheadMs;
       peer.say({ ...hello(), link_version: linkVersion, robot_now_ms: robotNow } as UpMessage);
