@@ -139,6 +139,11 @@ export interface SubscribeRequest {
   depth: number;
   /** Volatile even where publishers are transient local: for /rosout, whose history would arrive again after a restart. */
   ignoreHistory?: boolean;
+  /**
+   * Asked before each drain for how many milliseconds nothing is of use: so long the graph may leave what comes where it is, of
+   * which the newest `depth` stay. 0: none.
+   */
+  restMs?: () => number;
   onMessage: (cdr: Uint8Array) => void;
 }
 

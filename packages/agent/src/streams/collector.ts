@@ -10,6 +10,10 @@ import { type Drain, Tap } from './tap.js';
 
 /** Subscriptions are drained at least this often, so that a stamp is exact to 50 ms. */
 export const DRAIN_HZ_MIN = 20;
+/** A topic is left alone between two samples where it brings so many times more than is kept. */
+const REST_RATIO_MIN = 4;
+/** And watched for so many of its messages before one is due, so that the one kept is new, its stamp exact. */
+const WATCHED_MESSAGES = 2;
 /** How much ROS keeps between two drains: a second at hz, so that a short stall loses nothing, within these bounds. */
 const DEPTH_MIN = 5;
 const DEPTH_MAX = 1000;
@@ -51,6 +55,7 @@ export class Collector {
       type: stream.type,
       drainHz,
       depth: depthFor(hz),
+      restMs: (rateHz) => this.#restMs(rateHz, drainHz),
       onDrain: (drain) => this.#sample(drain),
     });
   }
@@ -71,6 +76,14 @@ export class Collector {
   async stop(): Promise<void> {
     this.#sampler.stop();
     await this.#tap.stop();
+  }
+
+  /** Until shortly before the next sample. */
+  #restMs(rateHz: number, drainHz: number): number {
+    const dueMs = this.#sampler.nextMs();
+    if (dueMs === null || rateHz < this.#stream.hz * REST_RATIO_MIN) return 0;
+    const watchMs = Math.max(1000 / drainHz, (WATCHED_MESSAGES * 1000) / rateHz);
+    return dueMs - watchMs - this.#deps.monotonicNow();
   }
 
   #sample({ messages, schema, publisher }: Drain): void {

@@ -27,6 +27,11 @@ export class PacedSampler<T> {
     this.#waitForDue();
   }
 
+  /** From when on the next message is kept; null before the first. */
+  nextMs(): number | null {
+    return this.#sampler.nextMs();
+  }
+
   /** What still waits is left out. */
   stop(): void {
     this.#stopped = true;

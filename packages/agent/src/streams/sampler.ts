@@ -53,8 +53,12 @@ export class Sampler<T> {
 
   /** When the waiting message is due; null where none waits. */
   dueMs(): number | null {
-    if (this.#pending === null || this.#filledMs === null) return null;
-    return this.#filledMs + Math.max(0, WHOLE - this.#tokens) / this.#perMs;
+    return this.#pending === null ? null : this.nextMs();
+  }
+
+  /** From when on the next message is kept, or the one that waits; null before the first. */
+  nextMs(): number | null {
+    return this.#filledMs === null ? null : this.#filledMs + Math.max(0, WHOLE - this.#tokens) / this.#perMs;
   }
 
   #fill(atMs: number): void {

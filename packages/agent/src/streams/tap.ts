@@ -8,6 +8,11 @@ import type { TapView } from './stream-state.js';
 /** A type the graph doesn't know, or a subscription that failed, is tried again this often. */
 export const TAP_RETRY_MS = 5_000;
 
+/** A rest is no longer, however rarely a message is kept: who falls silent meanwhile has its last message stamped so late at most. */
+const REST_MS_MAX = 1_000;
+/** How long a topic has been drained before its rate is known; later, what is older than some of these counts half. */
+const RATE_KNOWN_MS = 500;
+
 /** A moment by both clocks, milliseconds. */
 interface Moment {
   /** Monotonic milliseconds. */
@@ -37,6 +42,8 @@ export interface TapOptions {
   readonly drainHz: number;
   readonly depth: number;
   readonly ignoreHistory?: boolean;
+  /** For how many milliseconds nothing is of use, of a topic that brings so many messages a second. Never by default. */
+  readonly restMs?: (rateHz: number) => number;
   readonly onDrain: (drain: Drain) => void;
   readonly loopWatch: LoopWatch;
   readonly monotonicNow: () => number;
@@ -62,6 +69,10 @@ export class Tap {
   #lastProblem = '';
   #failure: Error | null = null;
   #count = 0;
+  /** How long the topic was drained without a rest, and what came. */
+  #watched = { ms: 0, messages: 0 };
+  /** When the last rest ends; what the drain after it brings came during it. */
+  #restEndMs = Number.NEGATIVE_INFINITY;
   #first: Moment | null = null;
   #last: Moment | null = null;
   #stopped = false;
@@ -117,6 +128,7 @@ export class Tap {
         drainHz,
         depth,
         ignoreHistory,
+        restMs: () => this.#rest(),
         onMessage: (cdr) => this.#received(cdr),
       });
       this.#failure = null;
@@ -152,6 +164,50 @@ export class Tap {
     }
   }
 
+  /** Messages a second; null while not known. */
+  get #rateHz(): number | null {
+    const { ms, messages } = this.#watched;
+    return ms < RATE_KNOWN_MS ? null : (messages * 1000) / ms;
+  }
+
+  #rest(): number {
+    const { restMs, drainHz, monotonicNow } = this.#options;
+    const rateHz = this.#rateHz;
+    if (!restMs || rateHz === null || this.#stopped) return 0;
+    const ms = Math.min(REST_MS_MAX, restMs(rateHz));
+    // A rest of a drain or so saves nothing.
+    if (ms < 2000 / drainHz) return 0;
+    this.#restEndMs = monotonicNow() + ms;
+    return ms;
+  }
+
+  /** Since when the messages of a drain have come. Counts them, and after a rest those that ROS let go of, by the rate. */
+  #cameSince(messages: number, nowMs: number): number {
+    const { drainHz, depth, loopWatch } = this.#options;
+    const drainMs = 1000 / drainHz;
+    const sinceLastMs = nowMs - this.#lastDrainMs;
+    const rateHz = this.#rateHz;
+    const rested = rateHz !== null && nowMs - this.#restEndMs < drainMs;
+    this.#restEndMs = Number.NEGATIVE_INFINITY;
+    if (rested && messages < depth) {
+      this.#count += messages;
+      return this.#lastDrainMs;
+    }
+    if (rested) {
+      this.#count += Math.max(messages, Math.round((sinceLastMs * rateHz) / 1000));
+      return Math.max(this.#lastDrainMs, nowMs - (messages * 1000) / rateHz);
+    }
+    this.#count += messages;
+    if (Number.isFinite(sinceLastMs)) this.#watch(sinceLastMs, messages);
+    const sinceMs = loopWatch.stalledSince(nowMs) ?? nowMs - drainMs;
+    return Math.max(this.#lastDrainMs, Math.min(sinceMs, nowMs - drainMs));
+  }
+
+  #watch(ms: number, messages: number): void {
+    const half = this.#watched.ms > 4 * RATE_KNOWN_MS ? 0.5 : 1;
+    this.#watched = { ms: this.#watched.ms * half + ms, messages: this.#watched.messages * half + messages };
+  }
+
   /** The graph hands over the messages of one drain in one go: the microtask comes after the last of them. */
   #received(cdr: Uint8Array): void {
     if (this.#stopped) return;
@@ -164,17 +220,15 @@ export class Tap {
     this.#drained = [];
     const schema = this.#schema;
     if (this.#stopped || schema === null) return;
-    const { monotonicNow, wallNow, drainHz, loopWatch, onDrain } = this.#options;
+    const { monotonicNow, wallNow, onDrain } = this.#options;
     const nowMs = monotonicNow();
     const wallMs = wallNow();
-    const sinceMs = loopWatch.stalledSince(nowMs) ?? nowMs - 1000 / drainHz;
-    const fromMs = Math.max(this.#lastDrainMs, Math.min(sinceMs, nowMs - 1000 / drainHz));
+    const fromMs = this.#cameSince(drained.length, nowMs);
     this.#lastDrainMs = nowMs;
     const messages = drained.map((cdr, index) => {
       const agoMs = ((drained.length - 1 - index) / drained.length) * (nowMs - fromMs);
       return { cdr, atMs: nowMs - agoMs, wallMs: wallMs - agoMs };
     });
-    this.#count += messages.length;
     this.#first ??= momentOf(messages[0]);
     this.#last = momentOf(messages.at(-1)) ?? this.#last;
     try {

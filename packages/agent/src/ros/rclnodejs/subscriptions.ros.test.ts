@@ -56,6 +56,23 @@ describeRos('a subscription whose publishers change', () => {
     expect(received.filter((data) => data > 0)).toEqual(upTo(700));
   });
 
+  it('takes the newest few messages after each rest of its subscriber, and nothing meanwhile', async () => {
+    const topic = '/changing/resting';
+    const steady = await peer.advertise({ topic, type: INT64, depth: 50 });
+    const definition = await graph.describe(INT64);
+    if (definition.kind !== 'msg') throw new TypeError(`${INT64} is no message`);
+    const received: number[] = [];
+    await graph.subscribe({
+      ...{ topic, type: INT64, drainHz: 20, depth: 5, restMs: () => 500 },
+      onMessage: (cdr) => received.push(Number(decodeCdr(definition.message, cdr).data)),
+    });
+    await steady.matched();
+    await steady.repeat({ data: 0 }, { count: 300, hz: 100, counter: 'data' });
+    await expect.poll(() => received.at(-1)).toBe(300);
+    expect(received.length).toBeLessThan(100);
+    expect(received).toEqual([...received].sort((a, b) => a - b));
+  });
+
   it('hands over each message once of a latched publisher that comes after it', async () => {
     const topic = '/changing/durability';
     const received = await subscribe(topic);

@@ -70,7 +70,8 @@ class TopicSubscription {
   publisher: string | null = null;
   readonly #connection: Connection;
   readonly #request: SubscribeRequest;
-  readonly #drainTimer: NodeJS.Timeout;
+  #drainTimer: NodeJS.Timeout | undefined;
+  #resting = false;
   #lookTimer: NodeJS.Timeout | undefined;
   #reader: TopicReader;
   /** The reader before, while it stays beside the new one. */
@@ -100,7 +101,7 @@ class TopicSubscription {
     const publishers = this.#publishersNow();
     this.#reader = this.#makeReader(this.#wantedQos(publishers) ?? QOS_WITHOUT_PUBLISHERS);
     this.#see(publishers);
-    this.#drainTimer = setInterval(() => this.#drain(), 1000 / request.drainHz).unref();
+    this.#drainAgain();
   }
 
   sight(): TopicSight {
@@ -117,10 +118,37 @@ class TopicSubscription {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    clearInterval(this.#drainTimer);
+    clearTimeout(this.#drainTimer);
     clearTimeout(this.#lookTimer);
     this.#reader.close();
     this.#oldReader?.close();
+  }
+
+  #drainAgain(): void {
+    this.#resting = false;
+    clearTimeout(this.#drainTimer);
+    if (this.#closed) return;
+    this.#drainTimer = setInterval(() => this.#drainOrRest(), 1000 / this.#request.drainHz).unref();
+  }
+
+  /** What is not taken costs nothing: ROS lets go of it, unseen by JavaScript. */
+  #drainOrRest(): void {
+    const restMs = this.#mayRest() ? (this.#request.restMs?.() ?? 0) : 0;
+    if (restMs <= 0) {
+      this.#drain();
+      return;
+    }
+    clearTimeout(this.#drainTimer);
+    this.#resting = true;
+    this.#drainTimer = setTimeout(() => {
+      this.#drainAgain();
+      this.#drain();
+    }, restMs).unref();
+  }
+
+  /** Not while messages are told apart from their copies, which takes all of them, nor while somebody new is waited for. */
+  #mayRest(): boolean {
+    return !this.#overlap && !this.#oldReader && !this.#broken && this.#publishers.length > 0;
   }
 
   #drain(): void {
@@ -191,6 +219,7 @@ class TopicSubscription {
     this.publisher = onlyNode(publishers);
     if (this.#mayComeTwice(publishers)) this.#overlap ??= this.#beginOverlap();
     else this.#overlap = undefined;
+    if (this.#resting && !this.#mayRest()) this.#drainAgain();
     this.#lookIn(publishers.length === 0 || this.#oldReader ? LOOK_MS.soon : LOOK_MS.usual);
   }
 

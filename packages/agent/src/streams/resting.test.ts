@@ -1,0 +1,99 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import type { SubscribeRequest } from '../ros/graph.js';
+import { Collector, DRAIN_HZ_MIN } from './collector.js';
+import { setUpCollecting, stream } from './fixture.js';
+
+const DRAIN_MS = 1000 / DRAIN_HZ_MIN;
+
+/** A topic published at a steady rate and a graph that drains it, by a clock of their own; the publisher falls silent at `untilMs`. */
+async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publishedHz: number; untilMs?: number }) {
+  const { deps, points } = await setUpCollecting();
+  let nowMs = 0;
+  const request = await new Promise<SubscribeRequest>((resolve) => {
+    vi.spyOn(deps.graph, 'subscribe').mockImplementation(async (asked) => {
+      resolve(asked);
+      const sight = { publishers: 1, unheard: 0, otherTypes: [], problem: null };
+      const qos = { reliable: true, transientLocal: false };
+      return { publisher: () => null, sight: () => ({ ...sight, qos }), close: async () => {} };
+    });
+    vi.spyOn(deps.loopWatch, 'stalledSince').mockReturnValue(null);
+    const clocks = { monotonicNow: () => nowMs, wallNow: () => nowMs };
+    const collector = new Collector(stream({ hz, source: '/fast' }), { ...deps, ...clocks });
+    collectorOf.set(deps, collector);
+    onTestFinished(() => collector.stop());
+    collector.start();
+  });
+  await vi.waitFor(() => expect(collectorOf.get(deps)?.view.sight).not.toBeNull());
+  let [handed, taken, drains] = [0, 0, 0];
+  const drain = async () => {
+    drains += 1;
+    const published = Math.floor((Math.min(nowMs, untilMs) * publishedHz) / 1000);
+    for (let n = Math.max(handed, published - request.depth); n < published; n += 1) {
+      taken += 1;
+      const cdr = new Uint8Array(12);
+      // When it was published.
+      new DataView(cdr.buffer).setFloat64(4, ((n + 1) * 1000) / publishedHz, true);
+      request.onMessage(cdr);
+    }
+    handed = published;
+    await Promise.resolve();
+  };
+  return {
+    run: async (ms: number) => {
+      const endMs = nowMs + ms;
+      while (nowMs < endMs) {
+        nowMs += DRAIN_MS;
+        const restMs = request.restMs?.() ?? 0;
+        if (restMs > 0) nowMs += restMs;
+        await drain();
+      }
+    },
+    counts: () => ({ taken, drains, kept: points('/fast').length }),
+    received: () => collectorOf.get(deps)?.view.received ?? 0,
+    stampErrorsMs: () =>
+      points('/fast').map(({ robotStampMs, cdr }) =>
+        Math.abs(robotStampMs - new DataView(cdr.buffer, cdr.byteOffset).getFloat64(4, true)),
+      ),
+  };
+}
+
+const collectorOf = new WeakMap<object, Collector>();
+
+it.each([1000, 100, 30, 10])(
+  'of %d Hz it takes a few messages for each that it keeps a second, none missing',
+  async (publishedHz) => {
+    const topic = await sampled({ hz: 1, publishedHz });
+    await topic.run(5_000);
+    const before = topic.counts();
+    await topic.run(20_000);
+    const { taken, drains, kept } = topic.counts();
+    expect(kept - before.kept).toBeGreaterThanOrEqual(19);
+    expect((drains - before.drains) / 20).toBeLessThanOrEqual(8);
+    expect((taken - before.taken) / 20).toBeLessThanOrEqual(Math.min(25, Math.max(9, publishedHz / 2)));
+  },
+);
+
+it('stamps what it keeps as exactly as if it took everything', async () => {
+  const topic = await sampled({ hz: 1, publishedHz: 30 });
+  await topic.run(20_000);
+  expect(Math.max(...topic.stampErrorsMs())).toBeLessThanOrEqual(DRAIN_MS);
+});
+
+it('tells what came by its rate, and what it left alone with it', async () => {
+  const topic = await sampled({ hz: 1, publishedHz: 30 });
+  await topic.run(20_000);
+  expect(topic.received() / 20).toBeGreaterThan(25);
+  expect(topic.received() / 20).toBeLessThan(35);
+});
+
+it('drains a topic that is little faster than what is kept all the time', async () => {
+  const topic = await sampled({ hz: 1, publishedHz: 3 });
+  await topic.run(10_000);
+  expect(topic.counts().drains).toBe(200);
+});
+
+it('keeps the last message of a publisher that falls silent', async () => {
+  const topic = await sampled({ hz: 1, publishedHz: 30, untilMs: 10_400 });
+  await topic.run(13_000);
+  expect(topic.counts().kept).toBeGreaterThanOrEqual(11);
+});
