@@ -2,7 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Robot } from '@drover/shared/api/robots';
 import type { Vital } from '@drover/shared/api/vitals';
 import type { Batch, DataRow } from '@drover/shared/link/batch';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Statement } from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RobotRef } from '../robots/robots.js';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
 import { BatchRefusal } from './batch-error.js';
@@ -307,6 +308,18 @@ describe('the data writer', () => {
       await patient.stop();
       expect(new Set(await Promise.all(written))).toEqual(new Set([1]));
       expect(groups).toEqual([{ rows: 100, batches: 100 }]);
+    });
+
+    it('stores each with four statements, and all with one transaction’s', async () => {
+      await patient.write(robot, vitals({ rows: Array(11).fill(vital) }), RECEIVED_MS);
+      const proto = await cloud.store.exclusive((raw) => Object.getPrototypeOf(raw.prepare('SELECT 1')) as Statement);
+      const written = await oneAfterTheOther(10);
+      const ran = [vi.spyOn(proto, 'run'), vi.spyOn(proto, 'get')];
+      onTestFinished(() => void vi.restoreAllMocks());
+      await patient.stop();
+      await Promise.all(written);
+      // The mark, the vital, the latest one, the mark again; begin and commit.
+      expect(ran.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBe(10 * 4 + 2);
     });
 
     it('commits them at once together with a point, which does not wait', async () => {
