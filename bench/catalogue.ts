@@ -1,4 +1,5 @@
 import { agent } from './agent/agent.js';
+import { chunks } from './chunks/chunks.js';
 import { commands } from './commands/commands.js';
 import type { Benchmark } from './harness/benchmark.js';
 import { ingest } from './ingest/ingest.js';
@@ -10,4 +11,15 @@ import { vitals } from './sessions/vitals.js';
 import { spool } from './spool/spool.js';
 
 /** All there are, in the order in which they run. */
-export const BENCHMARKS: readonly Benchmark[] = [ingest, commands, agent, memory, vitals, flip, rows, spool, sampling];
+export const BENCHMARKS: readonly Benchmark[] = [
+  ingest,
+  commands,
+  agent,
+  memory,
+  vitals,
+  flip,
+  rows,
+  chunks,
+  spool,
+  sampling,
+];

@@ -32,6 +32,10 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
     ...['latest 1', 'latest 50', 'a time range of 50', '/robots with 50', '/commands page'],
     ...['durable ingest at', 'bytes on disk of a point'],
   ],
+  chunks: [
+    'chunks, 10 points of a stream in a batch: stored',
+    'packed chunks, 10 points of a stream in a batch: latest 50',
+  ],
   spool: ['bytes an agent writes to disk', 'flushes'],
   sampling: ['agent CPU of sampling, String 1 kHz'],
 };

@@ -39,7 +39,8 @@ export async function readLatencies(client: HttpClient, held: Held, requests: nu
   const medians: Record<string, number> = {};
   for (const [name, pathOf] of Object.entries(READS)) {
     const took: number[] = [];
-    for (let n = 0; n < requests; n += 1) {
+    // A list of all robots takes so long that a few tell.
+    for (let n = 0; n < (name === '/robots' ? requests / 10 : requests); n += 1) {
       const path = pathOf(held, n);
       const startMs = performance.now();
       const { status, body } = await client.ask<unknown[]>('GET', path);
