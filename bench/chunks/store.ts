@@ -32,6 +32,8 @@ const POINTS_A_BATCH = 1_000;
 /** As the cloud commits what several robots send. */
 const BATCHES_A_COMMIT = 4;
 const STREAMS_MIN = 100;
+/** That differ: many more than a chunk holds. */
+const MESSAGES = 20_000;
 const READS = 200;
 const STEP_MS = 10;
 
@@ -40,7 +42,7 @@ serve({
     const store = openStore({ dataDir: dir, nowMs: Date.now() });
     const raw = await store.exclusive((handle) => handle);
     const form: Form = name === 'rows' ? new Rows(raw) : new Chunks(raw, name === 'packed chunks');
-    const { cdrs } = await messages(POINTS_A_BATCH, 3);
+    const { cdrs } = await messages(MESSAGES, 3);
     if (isRandom) for (const cdr of cdrs) randomFillSync(cdr);
     const bytes = () => {
       raw.pragma('wal_checkpoint(TRUNCATE)');
@@ -49,11 +51,13 @@ serve({
     const streams = Math.max(STREAMS_MIN, POINTS_A_BATCH / together);
     let turn = 0;
     const batch = (): Piece[] => {
-      return Array.from({ length: POINTS_A_BATCH / together }, (_, piece) => {
+      return Array.from({ length: POINTS_A_BATCH / together }, () => {
         const [source, round] = [turn % streams, Math.floor(turn / streams)];
         turn += 1;
         const stampsMs = Array.from({ length: together }, (_row, row) => (round * together + row + 1) * STEP_MS);
-        return { source: source + 1, stampsMs, cdrs: cdrs.slice(piece * together, (piece + 1) * together) };
+        // Each stream goes on along the walk: were a chunk to hold a message twice, packing would be flattered.
+        const from = (source * 997 + round * together) % (MESSAGES - together);
+        return { source: source + 1, stampsMs, cdrs: cdrs.slice(from, from + together) };
       });
     };
     const commit = raw.transaction(() => {
