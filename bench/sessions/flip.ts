@@ -25,8 +25,14 @@ export const flip: Benchmark = {
     // The first one in a process of its own: it gets the commands.
     const groups = [tokens.slice(0, 1)];
     for (let at = 1; at < robots; at += ROBOTS_A_PROCESS) groups.push(tokens.slice(at, at + ROBOTS_A_PROCESS));
-    const fleets = groups.map((group) => new Fleet({ url: cloud.url, within: [] }, group));
+    const fleets: Fleet[] = [];
     context.onEnd(() => Promise.all(fleets.map((fleet) => fleet.stop())));
+    // One after the other: all at once, and with nothing to spread them, is not what a restart is like.
+    for (const group of groups) {
+      const fleet = new Fleet({ url: cloud.url, within: [] }, group);
+      fleets.push(fleet);
+      while (fleet.open < group.length) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
     const online = async () => (await cloud.get<Robot[]>('/robots')).filter((robot) => robot.online).length;
     const opened = () => fleets.reduce((sum, fleet) => sum + fleet.open, 0);
     const allBack = async (sinceMs: number) => {
