@@ -132,6 +132,25 @@ describe('a session', () => {
     expect(session.unread()).not.toContain('command_feedback');
   });
 
+  it('outlasts a thousand commands that are taken at once, whose messages are more than its window', async () => {
+    const { state, until } = startLink();
+    const session = await cloud.session();
+    await session.welcome();
+    await until(() => state.uplink !== null);
+    let pings = 0;
+    session.socket.on('ping', () => {
+      pings += 1;
+    });
+    for (let seq = 1; seq <= 1_000; seq += 1) state.uplink?.send({ kind: 'command_taken', uuid: UUID, seq });
+    for (let seq = 1; seq <= 1_000; seq += 1) {
+      const told = await Promise.race([session.next('command_taken'), session.closed]);
+      expect(told).toMatchObject({ seq });
+    }
+    // A server of ws ends a connection that has 60 pings unanswered.
+    expect(pings).toBeLessThan(50);
+    expect(state.closed).toBe(0);
+  });
+
   it('is closed with a code and a reason by a text frame, a broken frame, and a message before welcome', async () => {
     startLink();
     const text = await cloud.session();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SendWindow, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './send-window.js';
+import { MARKS_MAX, SendWindow, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './send-window.js';
 
 const FRAME = 16_384;
 
@@ -90,5 +90,26 @@ it('never closes for good: a closed window has its mark under way', () => {
     if (mark !== null) window.arrived(mark, now);
     expect(window.isOpen).toBe(true);
     expect(window.bytes).toBeLessThanOrEqual(WINDOW_BYTES_MAX);
+  }
+});
+
+it('has few marks under way, however much is written to a closed window, and opens when they are back', () => {
+  const window = new SendWindow();
+  const marks: number[] = [];
+  const ask = () => {
+    const mark = window.markDue(0);
+    if (mark !== null) marks.push(mark);
+    return mark !== null;
+  };
+  for (let i = 0; i < 1000; i += 1) {
+    window.sent(100);
+    ask();
+  }
+  expect(window.isOpen).toBe(false);
+  expect(marks.length).toBeLessThanOrEqual(MARKS_MAX);
+  for (let now = 1; !window.isOpen; now += 1) {
+    window.arrived(marks.shift() ?? Number.NaN, now);
+    ask();
+    expect(window.isOpen || marks.length > 0).toBe(true);
   }
 });

@@ -9,6 +9,11 @@ const RATE_MEMORY_MS = 3_000;
 const QUEUED_TRIP_MS = 100;
 /** A mark is set after so many bytes, or a quarter of the window. */
 const MARK_BYTES = 16 * 1024;
+/**
+ * Marks under way at once: takes and outcomes are written through a closed window, hundreds in one turn, and were each to have its
+ * mark the cloud would take that for a flood of pings (ws gives up a connection that has 60 unanswered).
+ */
+export const MARKS_MAX = 16;
 
 interface Mark {
   readonly id: number;
@@ -65,11 +70,14 @@ export class SendWindow {
     this.#sentBytes += bytes;
   }
 
-  /** The mark to send now, or null. To be asked after each frame: a closed window always has its mark under way. */
+  /** The mark to send now, or null. To be asked after each frame and each answer: a closed window always has one under way. */
   markDue(nowMs: number): number | null {
     const unmarked = this.#sentBytes - this.#markedBytes;
-    if (unmarked === 0 || (this.isOpen && unmarked < Math.max(MARK_BYTES, this.bytes / 4))) return null;
-    return this.#mark(nowMs);
+    if (unmarked === 0 || this.#marks.length >= MARKS_MAX) return null;
+    // The answers to those that are under way open a closed window, or more than a quarter is left for another.
+    const isEnough = this.isOpen ? unmarked >= Math.max(MARK_BYTES, this.bytes / 4) : unmarked >= this.bytes / 4;
+    const isNeeded = !this.isOpen && this.#marks.length === 0;
+    return isEnough || isNeeded ? this.#mark(nowMs) : null;
   }
 
   /** A mark came back: everything written before it has arrived. */

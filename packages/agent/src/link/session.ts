@@ -142,6 +142,10 @@ export class Session {
   #write(frame: Uint8Array): void {
     this.#socket.send(frame);
     this.#window.sent(frame.byteLength);
+    this.#mark();
+  }
+
+  #mark(): void {
     const mark = this.#window.markDue(this.#options.monotonicNow());
     if (mark !== null) this.#socket.ping(String(mark));
   }
@@ -151,6 +155,7 @@ export class Session {
     if (this.#state === 'ended' || this.#closing || data.byteLength === 0) return;
     this.#window.arrived(Number(data.toString()), this.#options.monotonicNow());
     this.#guard(() => this.#outbox.pump());
+    this.#mark();
   }
 
   /** A frame that can't be accepted or made ends the session with its code; so does a defect, and nothing more. */

@@ -34,6 +34,9 @@ export class Connection {
   #bytesSeen = 0;
   #heardAtMs: number;
   #pingedAtMs: number;
+  /** The newest ping that is not answered; and whether an answer is on its way to the network. */
+  #pingDue: Buffer | undefined;
+  #isAnswering = false;
   #silent = false;
   #ended = false;
 
@@ -46,6 +49,10 @@ export class Connection {
     this.#pingedAtMs = nowMs;
     stream.setNoDelay(true);
     socket.on('message', (data, isBinary) => this.#frame(data, isBinary));
+    socket.on('ping', (data) => {
+      this.#pingDue = data;
+      this.#answerPing();
+    });
     socket.on('error', (error) => this.#log.debug({ err: error }, 'robot connection error'));
     socket.on('close', (code) => this.#close(code));
   }
@@ -107,6 +114,21 @@ export class Connection {
       this.#pingedAtMs = nowMs;
       this.#socket.ping();
     }
+  }
+
+  /**
+   * One answer at a time, to the newest ping (RFC 6455 section 5.5.3): agents put pings between their frames to measure the link,
+   * and hundreds may come at once. ws by itself would answer each, and give up a connection that has 60 to be answered.
+   */
+  #answerPing(): void {
+    if (this.#isAnswering || this.#pingDue === undefined || !this.isOpen) return;
+    const data = this.#pingDue;
+    this.#pingDue = undefined;
+    this.#isAnswering = true;
+    this.#socket.pong(data, false, () => {
+      this.#isAnswering = false;
+      this.#answerPing();
+    });
   }
 
   #frame(data: RawData, isBinary: boolean): void {

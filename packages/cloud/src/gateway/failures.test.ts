@@ -123,6 +123,19 @@ describe('the gateway, where something fails', () => {
     expect(written).toEqual([[[INBOX, 1]], [[INBOX, 100]]]);
   });
 
+  it('answers many pings that come at once by the newest, and keeps the session', async () => {
+    const peer = await greeting();
+    await peer.next('welcome');
+    const answers: number[] = [];
+    peer.socket.on('pong', (data) => answers.push(Number(data.toString())));
+    for (let n = 1; n <= 1_000; n += 1) peer.socket.ping(String(n));
+    peer.say({ kind: 'clock_request', robot_sent_ms: 5, measured: null });
+    expect(await Promise.race([peer.next('clock_reply'), peer.closed])).toMatchObject({ kind: 'clock_reply' });
+    while (answers.at(-1) !== 1_000) await once(peer.socket, 'pong');
+    expect(answers).toEqual(answers.toSorted((a, b) => a - b));
+    expect(answers.length).toBeLessThan(1_000);
+  });
+
   it('neither drops its robots nor stops to ping them when the wall clock is set', async () => {
     const peer = await greeting();
     await peer.next('welcome');

@@ -62,6 +62,8 @@ export class Gateway {
       // Deflate costs 18 times the memory a session (docs/decisions.md).
       perMessageDeflate: false,
       maxPayload: FRAME_BYTES_MAX,
+      // Connection answers pings.
+      autoPong: false,
       handleProtocols: () => LINK_SUBPROTOCOL,
     });
   }
