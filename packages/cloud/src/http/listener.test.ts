@@ -21,3 +21,14 @@ it('closes a connection that pipelines without end, after a bounded number of an
   expect(answered).toBeLessThanOrEqual(1_000);
   await listener.stop();
 });
+
+it('keeps an idle connection for longer than clients and proxies do, who would else write into one that is being closed', async () => {
+  const listener = new Listener(
+    createServer((_request, response) => response.end()),
+    { host: '127.0.0.1', port: 0, drainMs: 100 },
+  );
+  await listener.start();
+  const { headers } = await fetch(listener.url);
+  expect(headers.get('keep-alive')).toMatch(/^timeout=75\b/);
+  await listener.stop();
+});

@@ -1,9 +1,16 @@
 /** The server's socket: listens, says where, and stops without cutting off who is being answered. */
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 /** Nobody should need longer to send a request's head, or all of it. */
 const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+
+/**
+ * An idle connection is kept this long: longer than clients and proxies (mostly 60 s) keep theirs, so that it is they who close it.
+ * With Node's 5 s a busy process closes connections on which the next request waits to be read, which then fails unanswered.
+ */
+const KEEP_ALIVE_MS = 75_000;
 
 /**
  * A connection is closed after this many requests. Node reads pipelined requests as fast as they come, so without a bound
@@ -29,19 +36,32 @@ export class Listener {
   /** Requests being answered. */
   #active = 0;
   #drained: (() => void) | undefined;
+  /** The newest answer of each connection. */
+  readonly #lastAnswers = new WeakMap<Duplex, ServerResponse>();
 
   constructor(server: Server, options: { host: string; port: number; drainMs: number }) {
     this.#server = server;
     this.#options = options;
     server.headersTimeout = HEADERS_TIMEOUT_MS;
     server.requestTimeout = REQUEST_TIMEOUT_MS;
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
     server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
-    server.on('request', (_request, response) => {
+    server.on('request', (request, response) => {
       this.#active += 1;
+      this.#lastAnswers.set(request.socket, response);
       response.once('close', () => {
         this.#active -= 1;
         if (this.#active === 0) this.#drained?.();
       });
+    });
+    // It was told that this is the end, and would otherwise be left to itself for KEEP_ALIVE_MS.
+    server.on('dropRequest', (_request, socket) => {
+      const last = this.#lastAnswers.get(socket);
+      if (last === undefined) return;
+      this.#lastAnswers.delete(socket);
+      const hangUp = () => void socket.end(() => socket.destroy());
+      if (last.closed) hangUp();
+      else last.once('close', hangUp);
     });
   }
 
