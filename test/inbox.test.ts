@@ -67,10 +67,12 @@ describe('commands in flight', () => {
   }
 
   it('run once where the inbox is as the killed agent left it, and those that waited do run', async () => {
-    const robot = await startInFlight();
+    const robot = await start();
+    // Longer than a busy machine takes to kill the agent.
+    await robot.putInFlight(20_000);
     await robot.comesBack();
-    // The eight calls that ran, and the goal, whose server died with the agent.
-    expect(await holds(robot)).toMatchObject({ outcome_unknown: 9 });
+    // The eight calls that ran, and the goal, whose server died with the agent; or which ended before, within its two seconds.
+    expect([8, 9]).toContain((await holds(robot)).outcome_unknown);
   });
 
   it('run at most once where the inbox was wiped', async () => {

@@ -100,11 +100,12 @@ export class ProbedRobot {
     return this.#post(`topic ${text}`, { ...topic, ...rest }, key);
   }
 
-  /** Takes CALL_MS. @param options fields of the command. */
-  call(options: Record<string, unknown> = {}): Promise<Sent> {
+  /** @param options `ms`: how long it takes; anything else is a field of the command. */
+  call(options: { ms?: number; [field: string]: unknown } = {}): Promise<Sent> {
+    const { ms = CALL_MS, ...rest } = options;
     const a = this.#next++;
     const type = 'example_interfaces/srv/AddTwoInts';
-    const command = { interface: 'service', name: '/probe/add', type, payload: { a, b: CALL_MS }, ...options };
+    const command = { interface: 'service', name: '/probe/add', type, payload: { a, b: ms }, ...rest };
     return this.#post(`service ${a}`, command);
   }
 
@@ -133,13 +134,14 @@ export class ProbedRobot {
   /**
    * Commands in every state there is on their way: ended and known to be, running, waiting behind those that run, ended
    * with the outcome not heard by the cloud, and written to the socket but not arrived. The line is stalled at the end.
+   * @param runningMs how long those take that run
    */
-  async putInFlight(): Promise<void> {
+  async putInFlight(runningMs = CALL_MS): Promise<void> {
     const ended = await this.note();
     await this.#cloud.outcome(ended.uuid);
     const goal = await this.goal();
     const running: Sent[] = [];
-    for (let count = 0; count < CALLS_AT_ONCE; count += 1) running.push(await this.call());
+    for (let count = 0; count < CALLS_AT_ONCE; count += 1) running.push(await this.call({ ms: runningMs }));
     const waiting = [await this.call(), await this.call(), await this.call()];
     const last = waiting.at(-1) ?? ended;
     await this.#cloud.until<Outcome>(`/commands/${last.uuid}/outcome`, ({ state }) => state === 'sent');
