@@ -1,3 +1,4 @@
+import { CompiledQuery } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tempDir } from '../testing/cloud.js';
 import { commitsIn } from '../testing/commits.js';
@@ -70,6 +71,38 @@ describe('a commit group', () => {
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await names()).toEqual([]);
     expect(await group.run(add('later'))).toBe('later');
+  });
+
+  it('fails with the store’s error also what one had found of a neighbour that is undone with it', async () => {
+    const finds = async (tx: Tx) => {
+      if (await tx.selectFrom('tenants').selectAll().executeTakeFirst()) throw new RangeError('there is one already');
+    };
+    const full = async () => {
+      throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    };
+    const answers = await Promise.allSettled([group.run(add('one')), group.run(finds), group.run(full)]);
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.code)).toEqual(
+      Array(3).fill('SQLITE_FULL'),
+    );
+  });
+
+  it('says that the store is broken where its file is, not that there was nothing to roll back to', async () => {
+    const corrupt = async (tx: Tx) => {
+      await tx.executeQuery(CompiledQuery.raw('rollback'));
+      throw Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
+    };
+    await expect(group.run(corrupt)).rejects.toMatchObject({ code: 'SQLITE_CORRUPT' });
+    expect(await group.run(add('later'))).toBe('later');
+  });
+
+  it('goes on where one that hears of its commit fails over it', async () => {
+    const fails = () => {
+      throw new RangeError('a defect');
+    };
+    const answers = await Promise.allSettled([group.run(add('one'), fails), group.run(add('two'))]);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(await group.run(add('later'))).toBe('later');
+    expect(await names()).toEqual(['one', 'two', 'later']);
   });
 
   describe('of what nobody waits for', () => {

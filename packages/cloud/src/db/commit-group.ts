@@ -3,10 +3,11 @@
  * which takes longer than all else about it. While one group is written, the next one gathers.
  *
  * Order: works run, and hear of the commit, in the order in which they were asked for. Each is in a savepoint, so that one that
- * fails takes nothing of the others with it; where the store takes nothing, all fail. Nothing is answered before the commit.
+ * fails takes nothing of the others with it; where the store takes nothing, all fail, and with that error: what one of them found
+ * before may have been of a neighbour that is undone now. Nothing is answered before the commit.
  */
 import { CompiledQuery } from 'kysely';
-import { isStoreUnavailable } from './errors.js';
+import { storeTrouble } from './errors.js';
 import type { Store, Tx } from './store.js';
 
 /** How long `runLater` lets a work wait for others to go with. */
@@ -71,8 +72,13 @@ export class CommitGroup {
       this.#waiting.push({
         run: work,
         committed: (result) => {
-          onCommitted?.(result as T);
-          resolve(result as T);
+          try {
+            onCommitted?.(result as T);
+            resolve(result as T);
+          } catch (error) {
+            // A defect, and that work's own: the others are to hear of their commit, and the next group to be written.
+            reject(error);
+          }
         },
         failed: reject,
       });
@@ -110,8 +116,8 @@ export class CommitGroup {
     }
     for (const [at, work] of group.entries()) {
       const result = results[at];
-      if (result && 'error' in result) work.failed(result.error);
-      else if (failure) work.failed(failure.error);
+      if (failure) work.failed(failure.error);
+      else if (result && 'error' in result) work.failed(result.error);
       else work.committed(result?.value);
     }
   }
@@ -124,8 +130,8 @@ async function inSavepoint(tx: Tx, work: Work): Promise<Result> {
     await tx.executeQuery(RELEASE);
     return { value };
   } catch (error) {
-    // A full disk ends the transaction, whoever's row met it.
-    if (isStoreUnavailable(error)) throw error;
+    // A full disk, or a broken file, ends the transaction, whoever's row met it: there may be nothing to roll back to.
+    if (storeTrouble(error)) throw error;
     await tx.executeQuery(ROLLBACK);
     await tx.executeQuery(RELEASE);
     return { error };
