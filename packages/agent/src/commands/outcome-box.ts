@@ -48,12 +48,16 @@ export class OutcomeBox {
     this.#log = options.log;
   }
 
-  /** A command has ended. Those of one turn of the event loop share a transaction, with the start of what waited for them. */
-  add(outcome: CommandOutcome, { waitsOnDisk = false } = {}): void {
+  /**
+   * A command has ended. Those of one turn of the event loop share a transaction, with the start of what waited for them.
+   * @param options `alone`: nothing waited for it, and nothing else is on its way; it is stored, and told, at once.
+   */
+  add(outcome: CommandOutcome, { waitsOnDisk = false, alone = false } = {}): void {
     if (this.#closed) return;
     if (waitsOnDisk) this.#heldBack.add(outcome.uuid);
     this.#ended.push(outcome);
-    this.#storing ??= setImmediate(() => this.#store());
+    if (alone) this.#store();
+    else this.#storing ??= setImmediate(() => this.#store());
   }
 
   /**

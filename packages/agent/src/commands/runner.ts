@@ -14,6 +14,7 @@ import { OutcomeBox } from './outcome-box.js';
 import { call, publish, TIMED_OUT, within } from './perform.js';
 import { type Prepared, prepare } from './prepare.js';
 import { JobQueues } from './queues.js';
+import { Takes } from './takes.js';
 
 /** Commands in memory at once; one more is refused. */
 export const JOBS_MAX = 2_000;
@@ -50,6 +51,7 @@ export class CommandRunner {
   readonly #options: CommandRunnerOptions;
   readonly #log: Logger;
   readonly #outcomes: OutcomeBox;
+  readonly #takes = new Takes();
   readonly #jobs = new Map<string, Job>();
   readonly #queues: JobQueues<Job>;
   readonly #intake: Intake;
@@ -123,8 +125,8 @@ export class CommandRunner {
   }
 
   opened(uplink: Uplink): void {
-    this.#uplink = uplink;
-    this.#outcomes.opened(uplink);
+    this.#uplink = this.#takes.opened(uplink);
+    this.#outcomes.opened(this.#uplink);
     const recovered = this.#recovered;
     this.#recovered = [];
     const { graph, monotonicNow } = this.#options;
@@ -140,6 +142,7 @@ export class CommandRunner {
 
   closed(): void {
     this.#uplink = null;
+    this.#takes.closed();
     this.#outcomes.closed();
   }
 
@@ -177,6 +180,7 @@ export class CommandRunner {
     const timeout = new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS).unref());
     await Promise.race([Promise.allSettled(this.#running), timeout]);
     this.#outcomes.close();
+    this.#takes.flush();
   }
 
   /** True where the command was seen before (or can't be told): it is answered, not run. */
@@ -211,9 +215,17 @@ export class CommandRunner {
   }
 
   #taken(job: Job): void {
-    this.#log.info({ command: job.uuid, interface: job.kind, name: job.name, type: job.command.type }, 'command taken');
     this.#sayTaken(job.uuid, job.seq);
+    job.isTakenUnlogged = true;
     this.#enqueue(job);
+    // What it does comes first: what follows are microtasks.
+    setImmediate(() => this.#logTaken(job));
+  }
+
+  #logTaken(job: Job): void {
+    if (!job.isTakenUnlogged) return;
+    job.isTakenUnlogged = false;
+    this.#log.info({ command: job.uuid, interface: job.kind, name: job.name, type: job.command.type }, 'command taken');
   }
 
   #enqueue(job: Job): void {
@@ -350,17 +362,19 @@ export class CommandRunner {
     const waitsOnDisk = job.state === 'waiting' && !job.isRunningOnDisk;
     job.state = state;
     this.#jobs.delete(job.uuid);
-    this.#tell(job, ending, waitsOnDisk);
+    // With nothing else on its way, there is nothing that its end could share a write with.
+    this.#tell(job, ending, { waitsOnDisk, alone: this.#jobs.size === 0 });
   }
 
-  #tell(job: Job, ending: Ending, waitsOnDisk = false): void {
+  #tell(job: Job, ending: Ending, how: { waitsOnDisk?: boolean; alone?: boolean } = {}): void {
     const { state, error_code, message } = ending;
+    this.#outcomes.add(outcomeMessage(job.uuid, ending, this.#options.wallNow()), how);
+    this.#logTaken(job);
     this.#log.info({ command: job.uuid, state, error_code, reason: message }, 'command ended');
-    this.#outcomes.add(outcomeMessage(job.uuid, ending, this.#options.wallNow()), { waitsOnDisk });
   }
 
   #sayTaken(uuid: string, seq: number): void {
-    this.#uplink?.send({ kind: 'command_taken', uuid, seq, inbox_version: this.#options.inbox.version });
+    this.#takes.add({ kind: 'command_taken', uuid, seq, inbox_version: this.#options.inbox.version });
   }
 
   /** Whether the deadline may have passed: in doubt it has, since a late command is worse than a refused one. */

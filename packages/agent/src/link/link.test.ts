@@ -1,7 +1,8 @@
+import { Socket } from 'node:net';
 import { CloseCode, LINK_VERSION, LINK_VERSION_OLDEST_CLOUD } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { CloudClock } from './cloud-clock.js';
 import { type Instruction, Link, type LinkOptions, type Uplink } from './link.js';
 import { TestCloud } from './test-cloud.js';
@@ -99,6 +100,29 @@ describe('a session', () => {
     const third = await session.next('clock_request');
     expect(third.measured?.offset_ms).toBeGreaterThan(86_399_000);
     expect(clock.offset()?.offset_ms).toBeLessThan(86_401_000);
+  });
+
+  it('writes what it is given in one turn in one piece', async () => {
+    const { state, until } = startLink();
+    const session = await cloud.session();
+    await session.welcome();
+    await until(() => state.uplink !== null);
+    for (let n = 0; n < 3; n += 1) await session.next('clock_request');
+    let pieces = 0;
+    const writing: { _writev(...args: unknown[]): void } = Socket.prototype as never;
+    const writev = writing._writev;
+    writing._writev = function (this: unknown, ...args) {
+      if (this !== session.stream) pieces += 1;
+      writev.apply(this, args);
+    };
+    onTestFinished(() => {
+      writing._writev = writev;
+    });
+    state.uplink?.send({ kind: 'command_taken', uuid: UUID, seq: 1 });
+    state.uplink?.send({ kind: 'command_taken', uuid: UUID, seq: 2 });
+    await session.next('command_taken');
+    await session.next('command_taken');
+    expect(pieces).toBe(1);
   });
 
   it("carries a command's answer between the parts of a big batch", async () => {

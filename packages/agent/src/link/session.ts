@@ -47,6 +47,7 @@ export class Session {
   readonly #timers: NodeJS.Timeout[] = [];
   #state: 'connecting' | 'greeting' | 'standing' | 'ended' = 'connecting';
   #stream: Socket | null = null;
+  #isCorked = false;
   #bytesSeen = 0;
   #silentMs = 0;
   #settle: (end: LinkEnd) => void = () => {};
@@ -140,6 +141,7 @@ export class Session {
   }
 
   #write(frame: Uint8Array): void {
+    this.#cork();
     this.#socket.send(frame);
     this.#window.sent(frame.byteLength);
     this.#mark();
@@ -148,6 +150,18 @@ export class Session {
   #mark(): void {
     const mark = this.#window.markDue(this.#options.monotonicNow());
     if (mark !== null) this.#socket.ping(String(mark));
+  }
+
+  /** What is written in this turn leaves in one piece: the cloud is woken once for it. */
+  #cork(): void {
+    const stream = this.#stream;
+    if (!stream || this.#isCorked) return;
+    this.#isCorked = true;
+    stream.cork();
+    process.nextTick(() => {
+      this.#isCorked = false;
+      stream.uncork();
+    });
   }
 
   /** A pong: of a mark, or (empty) of the heartbeat. */
