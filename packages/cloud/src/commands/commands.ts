@@ -176,15 +176,13 @@ export class Commands {
   async create(tx: Db, robot: RobotRef, request: CommandRequest): Promise<CreatedCommand | undefined> {
     const nowMs = this.#now();
     const inboxId = this.#inboxes.inboxOf(robot.key);
-    const count = inboxId === undefined ? commandStore.countUnbound : commandStore.countUntaken;
-    const waiting = await count(tx, robot.key);
-    const reach = await commandStore.robotReach(tx, robot.key);
+    const reach = await commandStore.robotReach(tx, robot.key, inboxId !== undefined);
     if (!reach) throw robotNotFound(robot.id);
     const admission = admit(request, {
       provisioned: reach.provisioned === 1,
       online: withUnstored(reach, this.#unstored.get(robot.key)).online === 1,
       inboxId,
-      waiting,
+      waiting: reach.waiting,
     });
     if (admission.kind === 'queue_full') return undefined;
     const accepted = admission.kind === 'accept';

@@ -1,5 +1,5 @@
 import type { Hello } from '@drover/shared/link/hello';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { prepared } from '../db/prepared.js';
 import type { Db } from '../db/store.js';
 import type { InboxesTable } from './table.js';
@@ -37,12 +37,24 @@ const findQuery = prepared((db, { robotKey, inboxId }: { robotKey: number; inbox
     .where('inbox_id', '=', inboxId),
 );
 
-const raiseQuery = prepared((db, told: { robotKey: number; inboxId: string; last_seq: number; version: number }) =>
+interface Raise {
+  readonly robotKey: number;
+  readonly inboxId: string;
+  readonly seq: number;
+  readonly tenure: string | null;
+  readonly version: number;
+}
+
+const raiseQuery = prepared((db, told: Raise) =>
   db
     .updateTable('inboxes')
-    .set({ last_seq: told.last_seq, version: told.version })
+    .set({
+      last_seq: sql<number>`max(last_seq, ${told.seq})`,
+      version: sql<number>`case when tenure = ${told.tenure} then max(version, ${told.version}) else version end`,
+    })
     .where('robot_key', '=', told.robotKey)
-    .where('inbox_id', '=', told.inboxId),
+    .where('inbox_id', '=', told.inboxId)
+    .where(sql<boolean>`(last_seq < ${told.seq} or (tenure = ${told.tenure} and version < ${told.version}))`),
 );
 
 /** @returns what is known of the robot's inbox. */
@@ -77,12 +89,7 @@ export async function raiseInbox(
   inbox: InboxRef,
   told: { seq?: number | undefined; version?: number | undefined },
 ): Promise<void> {
-  const known = await findInbox(db, robotKey, inbox.id);
-  if (!known) return;
-  const last_seq = Math.max(known.last_seq, told.seq ?? 0);
   // A newer run of the agent counts by its own tenure; what an older session brings late says nothing of that.
-  const isItsTenure = inbox.tenure !== undefined && inbox.tenure === known.tenure;
-  const version = isItsTenure ? Math.max(known.version, told.version ?? 0) : known.version;
-  if (last_seq === known.last_seq && version === known.version) return;
-  await raiseQuery(db, { robotKey, inboxId: inbox.id, last_seq, version });
+  const { id: inboxId, tenure = null } = inbox;
+  await raiseQuery(db, { robotKey, inboxId, tenure, seq: told.seq ?? 0, version: told.version ?? 0 });
 }

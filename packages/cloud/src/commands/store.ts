@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { prepared } from '../db/prepared.js';
 import type { Db, Tx } from '../db/store.js';
 import type { CommandState, CommandsTable } from './table.js';
@@ -137,31 +137,34 @@ export async function findCommand(db: Db, tenantKey: number, uuid: string): Prom
   return (await findQuery(db, { tenantKey, uuid })).rows[0];
 }
 
-const reachQuery = prepared((db, { robotKey }: { robotKey: number }) =>
-  db
-    .selectFrom('robots')
-    .select(['provisioned', 'online'])
-    .where('key', '=', robotKey)
-    .where('deleted_at_ms', 'is', null),
-);
+/** Of the robot, with how many of its open commands wait by `isWaiting`. */
+const reachOf = (isWaiting: RawBuilder<boolean>) =>
+  prepared((db, { robotKey }: { robotKey: number }) =>
+    db
+      .selectFrom('robots')
+      .select(['provisioned', 'online'])
+      .select((of) =>
+        of
+          .selectFrom('commands')
+          .select(({ fn }) => fn.countAll<number>().as('count'))
+          .where('robot_key', '=', robotKey)
+          .where(isOpen)
+          .where(isWaiting)
+          .as('waiting'),
+      )
+      .where('key', '=', robotKey)
+      .where('deleted_at_ms', 'is', null),
+  );
+const reachUnbound = reachOf(isUnbound);
+const reachUntaken = reachOf(sql<boolean>`state = 'created'`);
 
-/** What a new command's fate hangs on, as the store has it now. */
-export async function robotReach(db: Db, robotKey: number) {
-  return (await reachQuery(db, { robotKey })).rows[0];
-}
-
-const unboundQuery = prepared((db, { robotKey }: { robotKey: number }) =>
-  db
-    .selectFrom('commands')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('robot_key', '=', robotKey)
-    .where(isOpen)
-    .where(isUnbound),
-);
-
-/** How many wait for this robot without having been written to any inbox. */
-export async function countUnbound(db: Db, robotKey: number): Promise<number> {
-  return (await unboundQuery(db, { robotKey })).rows[0]?.count ?? 0;
+/**
+ * What a new command's fate hangs on, as the store has it now. `waiting`: how many wait for the robot; where it is connected those
+ * that were written, or may have been, to an inbox of its that has not said that it took them, else those that were not.
+ */
+export async function robotReach(db: Db, robotKey: number, isConnected: boolean) {
+  const row = (await (isConnected ? reachUntaken : reachUnbound)(db, { robotKey })).rows[0];
+  return row && { ...row, waiting: row.waiting ?? 0 };
 }
 
 /** Binds the robot's waiting commands whose life is not over to an inbox, before any is written to its socket. */
@@ -174,20 +177,6 @@ export async function bindWaiting(db: Db, robotKey: number, inboxId: string, now
     .where(isUnbound)
     .where('deadline_ms', '>', nowMs)
     .execute();
-}
-
-const untakenQuery = prepared((db, { robotKey }: { robotKey: number }) =>
-  db
-    .selectFrom('commands')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('robot_key', '=', robotKey)
-    .where(isOpen)
-    .where('state', '=', 'created'),
-);
-
-/** How many were written, or may have been, to an inbox of this robot that has not said that it took them. */
-export async function countUntaken(db: Db, robotKey: number): Promise<number> {
-  return (await untakenQuery(db, { robotKey })).rows[0]?.count ?? 0;
 }
 
 /**

@@ -40,6 +40,21 @@ describe('a commit group', () => {
     expect([answers, heard, await names()]).toEqual([wanted, wanted, wanted]);
   });
 
+  it('takes no more statements for one by itself than its own, and the transaction', async () => {
+    const asked: string[] = [];
+    await store.exclusive((raw) => {
+      const prepare = raw.prepare.bind(raw);
+      raw.prepare = ((sql: string) => {
+        asked.push(sql.split(' ')[0] ?? '');
+        return prepare(sql);
+      }) as typeof raw.prepare;
+    });
+    await group.run(add('one'));
+    expect(asked).toEqual(['begin', 'insert', 'commit']);
+    await expect(group.run(add('one'))).rejects.toThrow('UNIQUE');
+    expect(await names()).toEqual(['one']);
+  });
+
   it('answers when that is committed, not before', async () => {
     let committed = 0;
     await Promise.all([

@@ -109,7 +109,10 @@ export class CommitGroup {
     let failure: { readonly error: unknown } | undefined;
     try {
       await this.#store.db.transaction().execute(async (tx) => {
-        for (const work of group) results.push(await inSavepoint(tx, work));
+        const [first, ...others] = group;
+        // One by itself is undone with the transaction.
+        if (first && others.length === 0) results.push({ value: await first.run(tx) });
+        else for (const work of group) results.push(await inSavepoint(tx, work));
       });
     } catch (error) {
       failure = { error };
