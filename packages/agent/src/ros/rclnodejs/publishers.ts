@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { DefinitionError } from '@drover/shared/ros/definitions';
 import { isAgentNode } from '../agent-nodes.js';
 import type { Definitions } from '../definitions.js';
@@ -137,7 +137,8 @@ export class Publishers {
     // Whoever waits for it looks himself whether the graph was stopped.
     const matched = this.#match(publisher, request).catch(() => {});
     const { now, stopped } = this.#connection;
-    const sleep = (ms: number) => abortable(stopped, setTimeout<void>(ms));
+    // Timers know whole milliseconds, and made of less than one they take one and more: five of a burst would be late by that each.
+    const sleep = (ms: number) => abortable(stopped, ms < 1 ? setImmediate() : setTimeout<void>(Math.floor(ms)));
     const pace = new Pace({ ...BURST, afterFirst: async () => kept.firstArrival, now, sleep });
     const kept: TopicPublisher = {
       publisher,
