@@ -4,7 +4,7 @@ import { API_KEY, TestCloud } from '#test/support/cloud';
 import { type Benchmark, type Context, type Row, ratioAtLeast, ratioAtMost } from '../harness/benchmark.js';
 import { Child } from '../harness/child.js';
 import { interleaved } from '../harness/windows.js';
-import { CommandLoad, type Latencies } from './load.js';
+import type { Latencies } from './load.js';
 import { graph } from './ros.js';
 
 const IN_FLIGHT = 32;
@@ -71,7 +71,13 @@ export const commands: Benchmark = {
   },
 };
 
-async function product(context: Context, ros: Record<string, string>): Promise<CommandLoad> {
+/** Who POSTs and asks, for one of the contenders. */
+interface Caller {
+  alone(ms: number): Promise<Latencies>;
+  together(inFlight: number, ms: number): Promise<number>;
+}
+
+async function product(context: Context, ros: Record<string, string>): Promise<Caller> {
   const cloud = await TestCloud.start({}, join(context.dir, 'cloud'));
   context.onEnd(() => cloud.stop());
   const agent = await TestAgent.start({
@@ -82,10 +88,10 @@ async function product(context: Context, ros: Record<string, string>): Promise<C
   });
   context.onEnd(() => agent.stop());
   await cloud.online('robot');
-  return loadOn(context, cloud.url, { 'svc-api-key': API_KEY });
+  return await loadOn(context, cloud.url, { 'svc-api-key': API_KEY });
 }
 
-async function script(context: Context, ros: Record<string, string>, writes: boolean): Promise<CommandLoad> {
+async function script(context: Context, ros: Record<string, string>, writes: boolean): Promise<Caller> {
   const name = writes ? 'bare' : 'bare-without';
   const gateway = new Child('commands/bare-gateway');
   context.onEnd(() => gateway.stop());
@@ -93,11 +99,15 @@ async function script(context: Context, ros: Record<string, string>, writes: boo
   const robot = new Child('commands/bare-robot', ros);
   context.onEnd(() => robot.stop());
   await robot.ask('open', { url, writes, file: join(context.dir, `${name}-robot.db`) });
-  return loadOn(context, url);
+  return await loadOn(context, url);
 }
 
-function loadOn(context: Context, url: string, headers: Record<string, string> = {}): CommandLoad {
-  const load = new CommandLoad(url, 'robot', headers);
-  context.onEnd(() => load.close());
-  return load;
+async function loadOn(context: Context, url: string, headers: Record<string, string> = {}): Promise<Caller> {
+  const caller = new Child('commands/caller');
+  context.onEnd(() => caller.stop());
+  await caller.ask('open', { url, robot: 'robot', headers });
+  return {
+    alone: (ms) => caller.ask('alone', { ms }),
+    together: (inFlight, ms) => caller.ask('together', { inFlight, ms }),
+  };
 }
