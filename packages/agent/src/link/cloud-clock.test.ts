@@ -84,12 +84,45 @@ it('corrects stamps by an offset that follows a better measurement slowly, so th
   expect((stamps.at(-1) ?? 0) - now).toBeCloseTo(500);
 });
 
+it('asks for the time since the boot once a second where nothing tells of a suspension', () => {
+  let fine = 0;
+  let asked = 0;
+  const boot = () => {
+    asked += 1;
+    return fine;
+  };
+  const now = createMonotonicClock(
+    () => fine,
+    boot,
+    () => fine,
+  );
+  asked = 0;
+  for (fine = 0; fine < 10_000; fine += 1) expect(now()).toBe(fine);
+  expect(asked).toBeLessThanOrEqual(11);
+});
+
+it('counts the time a robot is suspended, within a second also where its wall clock was set back by as much', () => {
+  let fine = 0;
+  let boot = 0;
+  const now = createMonotonicClock(
+    () => fine,
+    () => boot,
+    () => fine,
+  );
+  now();
+  boot += 60_000;
+  fine += 1_000;
+  boot += 1_000;
+  expect(now()).toBeCloseTo(61_000, 0);
+});
+
 it('counts the time a robot is suspended', () => {
   let fine = 0;
   let boot = 100_000;
   const now = createMonotonicClock(
     () => fine,
     () => boot,
+    () => 1_700_000_000_000 + boot,
   );
   fine += 50.5;
   boot += 40;
