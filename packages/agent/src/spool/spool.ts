@@ -301,6 +301,7 @@ export class Spool {
       this.#isAgeDue = this.#store.isOldLeft;
       if (this.#isAgeDue) this.#schedule(COMMIT_INTERVAL_MS);
       if (formed.length > 0) outlet?.formed(formed);
+      this.#store.forget();
     } catch (error) {
       this.#failed(error);
     }

@@ -18,7 +18,7 @@ interface Held {
   readonly bytes: number;
 }
 
-interface Stored {
+export interface StoredRow {
   readonly channel: number;
   readonly robot_stamp_ms: number;
   readonly body: Uint8Array<ArrayBuffer>;
@@ -34,7 +34,7 @@ export interface SpoolSql {
   readonly pagesInUse: Statement<[], number>;
   readonly insert: Statement<[id: number, channel: number, robotStampMs: number, body: Uint8Array]>;
   readonly sizes: Statement<[fromId: number, toId: number], Size>;
-  readonly rowsOf: Statement<[firstId: number, lastId: number], Stored>;
+  readonly rowsOf: Statement<[firstId: number, lastId: number], StoredRow>;
   readonly rowsOfSource: Statement<[fromId: number, sourceId: number], SizeInChannel>;
   readonly agedRows: Statement<
     [fromId: number, toId: number, sourceId: number],

@@ -98,6 +98,7 @@ describe('batches', () => {
     const [batch] = store.commit(work({ samples: points(1, 3), ...online }));
     const file = openStoreFile(fileOptions(dir), (opened) => opened);
     file.db.exec('DELETE FROM rows WHERE id = 2');
+    store.forget();
     expect(batch && store.read(batch).rows).toEqual([{ kind: 'gone' }, { kind: 'gone' }, { kind: 'gone' }]);
   });
 });

@@ -10,7 +10,7 @@ import { CopiedRows } from './copied-rows.js';
 import { SourceLedger } from './ledger.js';
 import { type AgeBound, RowDropper } from './row-dropper.js';
 import { type BatchRecord, type DropCount, DropReason, type Sample, storedBytes } from './rows.js';
-import { prepareSpool } from './store-sql.js';
+import { prepareSpool, type StoredRow } from './store-sql.js';
 import { vitalBody, vitalRow } from './vital-body.js';
 
 /** A batch holds about this many bytes of rows; one bigger message travels alone. */
@@ -56,6 +56,8 @@ export class SpoolStore {
   readonly openedBeforeId: number;
   #isOldLeft = false;
   #unacked: BatchRecord[] = [];
+  /** What the last commit brought, from this id on: mostly sent at once, and so not read again. */
+  #brought: { readonly firstId: number; readonly rows: readonly StoredRow[] } = { firstId: 0, rows: [] };
   #lastSeq: Record<Lane, number> = { live: 0, backfill: 0 };
   readonly #sql;
 
@@ -147,11 +149,14 @@ export class SpoolStore {
 
   /** Does the work in one durable transaction and returns the batches formed by it. */
   commit(work: SpoolWork): BatchRecord[] {
+    const firstId = this.#nextId;
+    const brought: StoredRow[] = [];
+    this.forget();
     try {
-      return this.#db.transaction(() => {
+      const formed = this.#db.transaction(() => {
         for (const lane of ['live', 'backfill'] as const) this.#acknowledge(lane, work.acked[lane] ?? 0);
         if (work.samples.length > 0) this.#ages.comes(this.#nextId);
-        for (const sample of work.samples) this.#insert(sample, work.clock);
+        for (const sample of work.samples) brought.push(this.#insert(sample, work.clock));
         if (work.clock?.measured) this.clocks.measured(work.clock, work.clock.measured);
         for (const drop of work.drops) this.#dropper.count(drop);
         const oldBelowId = this.#dropTooOld(work.tooOld ?? []);
@@ -166,6 +171,8 @@ export class SpoolStore {
         this.#isOldLeft = isOldLeft || oldBelowId > 0;
         return formed;
       })();
+      this.#brought = { firstId, rows: brought };
+      return formed;
     } catch (error) {
       // The file rolled back; what is kept beside it in memory must as well.
       this.#reload();
@@ -175,7 +182,7 @@ export class SpoolStore {
 
   /** A batch as it travels. A row that can't be read any more is told as gone: its sequence must not go to another. */
   read(batch: BatchRecord): { schemas: SchemaRow[]; channels: ChannelRow[]; rows: DataRow[] } {
-    const stored = this.#sql.rowsOf.all(batch.firstId, batch.lastId);
+    const stored = this.#broughtBy(batch) ?? this.#sql.rowsOf.all(batch.firstId, batch.lastId);
     if (stored.length !== batch.rowCount) {
       // Which row has which number can't be told: none of them may be guessed.
       return { schemas: [], channels: [], rows: Array.from({ length: batch.rowCount }, () => ({ kind: 'gone' })) };
@@ -199,6 +206,19 @@ export class SpoolStore {
       return { kind: 'point', channel: place, robot_stamp_ms: row.robot_stamp_ms, cdr: row.body };
     });
     return { schemas: [...schemas.values()], channels, rows };
+  }
+
+  /** Lets go of the memory of what the last commit brought. */
+  forget(): void {
+    this.#brought = { firstId: 0, rows: [] };
+  }
+
+  /** Undefined where it is older, or rows of it went within the commit. */
+  #broughtBy({ firstId, lastId, rowCount }: BatchRecord): readonly StoredRow[] | undefined {
+    const { firstId: from, rows } = this.#brought;
+    if (from === 0 || firstId < from || lastId - firstId + 1 !== rowCount) return undefined;
+    const found = rows.slice(firstId - from, lastId - from + 1);
+    return found.length === rowCount ? found : undefined;
   }
 
   /** The lowest sequence of the lane that is held, or the next one to be given out. */
@@ -277,13 +297,15 @@ export class SpoolStore {
     this.#unacked = this.#unacked.filter((batch) => !done.includes(batch));
   }
 
-  #insert(sample: Sample, clock: ClockReading | undefined): void {
+  #insert(sample: Sample, clock: ClockReading | undefined): StoredRow {
     if (clock && sample.clockMs !== undefined) this.clocks.note(this.#nextId, { ...clock, baseMs: sample.clockMs });
     const channel = this.#ledger.channelFor(sample);
     const body = sample.kind === 'point' ? sample.cdr : vitalBody(sample);
     this.#sql.insert.run(this.#nextId, channel, sample.robotStampMs, body);
     this.#nextId += 1;
     this.#ledger.add(channel, 1, storedBytes(body.byteLength));
+    // ROS's messages are never in shared memory.
+    return { channel, robot_stamp_ms: sample.robotStampMs, body: body as StoredRow['body'] };
   }
 
   /** Gives rows of [fromId, toId) that have none yet a place in the lane, as far as the window allows. */
@@ -329,6 +351,7 @@ export class SpoolStore {
   }
 
   #reload(): void {
+    this.forget();
     this.#ledger.reload();
     this.clocks.reload(this.#nextId);
     this.#dropper.reset();
