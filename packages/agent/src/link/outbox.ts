@@ -25,6 +25,8 @@ export interface FrameSink {
   /** How long that frame may be. */
   frameBytes(): number;
   write(frame: Uint8Array): void;
+  /** Calls `write` for several frames, which may then go to the system together. */
+  together(write: () => void): void;
 }
 
 /**
@@ -74,7 +76,11 @@ export class Outbox {
     if (this.#pumping) return;
     this.#pumping = true;
     try {
-      for (let frame = this.#next(); frame; frame = this.#next()) this.#sink.write(frame);
+      const first = this.#next();
+      if (!first) return;
+      this.#sink.together(() => {
+        for (let frame: Uint8Array | undefined = first; frame; frame = this.#next()) this.#sink.write(frame);
+      });
     } finally {
       this.#pumping = false;
     }

@@ -70,6 +70,7 @@ export class Session {
       windowOpen: () => this.#window.isOpen,
       frameBytes: () => this.#window.frameBytes,
       write: (frame) => this.#write(frame),
+      together: (write) => this.#together(write),
     });
     socket.on('upgrade', (response) => {
       this.#stream = response.socket;
@@ -137,6 +138,16 @@ export class Session {
     } else {
       if (this.#state !== 'standing') throw new LinkError(CloseCode.badMessage, `${message.kind} before welcome`);
       this.#options.onMessage(message);
+    }
+  }
+
+  /** A large message has many frames: a system call for all of them, not for each. */
+  #together(write: () => void): void {
+    this.#stream?.cork();
+    try {
+      write();
+    } finally {
+      this.#stream?.uncork();
     }
   }
 

@@ -45,6 +45,10 @@ const DEPTH_MAX = 128;
  */
 const OBJECTS_MAX = 1_000_000;
 
+/** What a message is expected to take beside its rows, and a row beside its body; either may take more. */
+const ENCODED_BYTES = 2048;
+const ROW_ENVELOPE_BYTES = 96;
+
 /** Room for a part's own envelope within a frame. */
 const PART_ENVELOPE_BYTES = 128;
 
@@ -82,7 +86,8 @@ export class FrameWriter<M extends UpMessage | DownMessage> {
    * @throws LinkError where it is over MESSAGE_BYTES_MAX
    */
   framing(message: M): Framing {
-    const whole = encode(message, { ignoreUndefined: true, maxDepth: DEPTH_MAX });
+    const initialBufferSize = bytesAbout(message);
+    const whole = encode(message, { ignoreUndefined: true, maxDepth: DEPTH_MAX, initialBufferSize });
     if (whole.byteLength > MESSAGE_BYTES_MAX) {
       throw new LinkError(CloseCode.tooBig, `a ${message.kind} message of ${whole.byteLength} bytes is over the bound`);
     }
@@ -105,7 +110,9 @@ export class FrameWriter<M extends UpMessage | DownMessage> {
         const data = whole.subarray(at, at + bytesMax - PART_ENVELOPE_BYTES);
         at += data.byteLength;
         index += 1;
-        return encode({ kind: 'part', message: number, index: index - 1, last: at >= whole.byteLength, data });
+        const envelope = { kind: 'part', message: number, index: index - 1, last: at >= whole.byteLength, data };
+        // Without, a buffer is grown to twice of what is needed.
+        return encode(envelope, { initialBufferSize: data.byteLength + PART_ENVELOPE_BYTES });
       },
     };
   }
@@ -207,6 +214,15 @@ function unpack(frame: Uint8Array): unknown {
   } catch (cause) {
     throw new LinkError(CloseCode.badMessage, `not MessagePack: ${cause instanceof Error ? cause.message : cause}`);
   }
+}
+
+/** Of a message encoded, at most, where it is a large one: else its buffer would be grown, and copied, again and again. */
+function bytesAbout(message: UpMessage | DownMessage): number {
+  if (message.kind !== 'batch') return ENCODED_BYTES;
+  let length = ENCODED_BYTES;
+  for (const row of message.rows) length += ROW_ENVELOPE_BYTES + (row.kind === 'point' ? row.cdr.byteLength : 0);
+  for (const { text } of message.schemas) length += text.length;
+  return length;
 }
 
 function isBatch(message: unknown): message is Batch {
