@@ -22,7 +22,6 @@ import { Quarantine } from './quarantine/quarantine.js';
 import type { NameResolver } from './ros/name-resolution.js';
 import { openInbox, openSpool } from './spool/open.js';
 import { Uploader } from './spool/uploader.js';
-import { LoopWatch } from './streams/loop-watch.js';
 import { maxAges } from './streams/max-ages.js';
 import { StreamReporter } from './streams/stream-reporter.js';
 import { Streams } from './streams/streams.js';
@@ -68,8 +67,7 @@ export async function startAgent(
   const newGoalId = () => new Uint8Array(randomBytes(16));
   const policy = new Policy(config.policy);
   const commands = new CommandRunner({ graph, policy, inbox, clock, monotonicNow, wallNow, newGoalId, log });
-  const loopWatch = new LoopWatch(monotonicNow);
-  const collecting = { graph, sink: spool, loopWatch, monotonicNow, wallNow, log };
+  const collecting = { graph, sink: spool, monotonicNow, wallNow, log };
   const streams = new Streams(collecting);
   const logs = new LogCollector(collecting);
   const vitals = new Vitals({ ...collecting, batteryTopic, measure: systemLoadMeter(dataDir) });
@@ -102,7 +100,6 @@ export async function startAgent(
   inbox.onIdentityChange(() => link.renew('the inbox is new'));
   spool.onIdentityChange(() => link.renew('the spool is new'));
 
-  loopWatch.start();
   commands.recover();
   desired.start();
   reporter.start();
@@ -118,7 +115,6 @@ export async function startAgent(
       await commands.stop();
       await link.stop();
       spool.close();
-      loopWatch.stop();
       await graph.stop();
       quarantine.close();
       inbox.close();

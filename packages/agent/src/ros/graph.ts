@@ -140,8 +140,8 @@ export interface SubscribeRequest {
   /** Volatile even where publishers are transient local: for /rosout, whose history would arrive again after a restart. */
   ignoreHistory?: boolean;
   /**
-   * Asked before each drain for how many milliseconds nothing is of use: so long the graph may leave what comes where it is, of
-   * which the newest `depth` stay. 0: none.
+   * Asked after each drain, also one that brought nothing, how soon the next is of use, in milliseconds: what comes meanwhile the
+   * graph may leave where it is, and the newest `depth` stay. 0: as `drainHz` says.
    */
   restMs?: () => number;
   onMessage: (cdr: Uint8Array) => void;

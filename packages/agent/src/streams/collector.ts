@@ -3,16 +3,22 @@ import { STREAM_MESSAGE_BYTES_MAX } from '@drover/shared/link/protocol';
 import type { Logger } from 'pino';
 import type { RosGraph } from '../ros/graph.js';
 import { DropReason, type PointSample, type Sample } from '../spool/rows.js';
-import type { LoopWatch } from './loop-watch.js';
 import { PacedSampler } from './paced-sampler.js';
 import type { TapView } from './stream-state.js';
-import { type Drain, Tap } from './tap.js';
+import { type Drain, type Received, Tap } from './tap.js';
 
 /** Subscriptions are drained at least this often, so that a stamp is exact to 50 ms. */
 export const DRAIN_HZ_MIN = 20;
-/** A topic is left alone between two samples where it brings so many times more than is kept. */
-const REST_RATIO_MIN = 4;
-/** And watched for so many of its messages before one is due, so that the one kept is new, its stamp exact. */
+/**
+ * A topic as fast as it would be drained is left alone until a sample is due, where it brings so many times more than is kept: the
+ * newest of what waits then is the sample, and no older than a drain.
+ */
+const FAST_RATIO_MIN = 2;
+/** A timer may be so much early. */
+const DUE_AFTER_MS = 2;
+/** A slower one is left alone where it brings so many times more than is kept, */
+const SLOW_RATIO_MIN = 4;
+/** and watched for so many of its messages before one is due, so that the one kept is new, its stamp exact. */
 const WATCHED_MESSAGES = 2;
 /** How much ROS keeps between two drains: a second at hz, so that a short stall loses nothing, within these bounds. */
 const DEPTH_MIN = 5;
@@ -27,7 +33,6 @@ export interface SampleSink {
 export interface CollectorDeps {
   readonly graph: RosGraph;
   readonly sink: SampleSink;
-  readonly loopWatch: LoopWatch;
   readonly monotonicNow: () => number;
   readonly wallNow: () => number;
   readonly log: Logger;
@@ -78,21 +83,24 @@ export class Collector {
     await this.#tap.stop();
   }
 
-  /** Until shortly before the next sample. */
+  /** Until the next sample, or shortly before it. */
   #restMs(rateHz: number, drainHz: number): number {
     const dueMs = this.#sampler.nextMs();
-    if (dueMs === null || rateHz < this.#stream.hz * REST_RATIO_MIN) return 0;
+    const isFast = rateHz >= drainHz;
+    if (dueMs === null || rateHz < this.#stream.hz * (isFast ? FAST_RATIO_MIN : SLOW_RATIO_MIN)) return 0;
     const watchMs = Math.max(1000 / drainHz, (WATCHED_MESSAGES * 1000) / rateHz);
-    return dueMs - watchMs - this.#deps.monotonicNow();
+    return dueMs + (isFast ? DUE_AFTER_MS : -watchMs) - this.#deps.monotonicNow();
   }
 
-  #sample({ messages, schema, publisher }: Drain): void {
+  #sample({ messages, schema, publisher, restedHz }: Drain): void {
     const { source, type } = this.#stream;
-    for (const { cdr, atMs, wallMs } of messages) {
-      if (cdr.byteLength > this.#bytesMax) {
-        this.#deps.sink.countDrop(source, DropReason.tooLarge, 1, cdr.byteLength);
-        continue;
-      }
+    const sound: Received[] = [];
+    for (const message of messages) {
+      if (message.cdr.byteLength <= this.#bytesMax) sound.push(message);
+      else this.#deps.sink.countDrop(source, DropReason.tooLarge, 1, message.cdr.byteLength);
+    }
+    const newestOnly = restedHz !== null && restedHz >= Math.max(this.#stream.hz, DRAIN_HZ_MIN);
+    for (const { cdr, atMs, wallMs } of newestOnly ? sound.slice(-1) : sound) {
       const { hash, text } = schema;
       const point: PointSample = {
         kind: 'point',
@@ -104,7 +112,8 @@ export class Collector {
         clockMs: wallMs - atMs,
         cdr,
       };
-      this.#sampler.offer(point, atMs);
+      if (newestOnly) this.#sampler.offerNewest(point, this.#deps.monotonicNow());
+      else this.#sampler.offer(point, atMs);
     }
   }
 }

@@ -7,7 +7,6 @@ import { simulatedPeer } from '../ros/simulated/peer.fixture.js';
 import { silent } from '../spool/fixture.js';
 import type { PointSample, Sample } from '../spool/rows.js';
 import type { CollectorDeps } from './collector.js';
-import { LoopWatch } from './loop-watch.js';
 
 export function stream(overrides: Partial<DesiredStream> = {}): DesiredStream {
   const base = { source: '/counter', type: 'std_msgs/msg/Int64', hz: 100, enabled: true, max_message_bytes: 2 ** 23 };
@@ -32,20 +31,14 @@ export async function setUpCollecting(names: NameResolver = ROOT_NAMES) {
       wake();
     },
   };
-  const loopWatch = new LoopWatch(() => performance.now());
-  loopWatch.start();
   const deps: CollectorDeps = {
     graph,
     sink,
-    loopWatch,
     monotonicNow: () => performance.now(),
     wallNow: () => performance.timeOrigin + performance.now(),
     log: silent,
   };
-  onTestFinished(async () => {
-    loopWatch.stop();
-    await graph.stop();
-  });
+  onTestFinished(() => graph.stop());
   const points = (source: string) =>
     samples.filter((sample): sample is PointSample => sample.kind === 'point' && sample.source === source);
   return {

@@ -23,8 +23,18 @@ export class PacedSampler<T> {
 
   /** @param atMs when it arrived, by the monotonic clock. */
   offer(item: T, atMs: number): void {
-    for (const kept of this.#sampler.offer(item, atMs)) this.#options.keep(kept);
+    const kept = this.#sampler.offer(item, atMs);
+    for (const one of kept) this.#options.keep(one);
+    // What the timer was for has been kept.
+    if (kept.length > 0) this.#cancel();
     this.#waitForDue();
+  }
+
+  /** Keeps an item whose time has come, instead of the older one that may wait; where it has not, the item waits. */
+  offerNewest(item: T, atMs: number): void {
+    this.#sampler.forget();
+    this.#cancel();
+    this.offer(item, atMs);
   }
 
   /** From when on the next message is kept; null before the first. */
@@ -35,7 +45,12 @@ export class PacedSampler<T> {
   /** What still waits is left out. */
   stop(): void {
     this.#stopped = true;
+    this.#cancel();
+  }
+
+  #cancel(): void {
     if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
   }
 
   #waitForDue(): void {

@@ -51,6 +51,11 @@ export class Sampler<T> {
     return [item];
   }
 
+  /** What waits is left out, for something newer is there. */
+  forget(): void {
+    this.#pending = null;
+  }
+
   /** When the waiting message is due; null where none waits. */
   dueMs(): number | null {
     return this.#pending === null ? null : this.nextMs();

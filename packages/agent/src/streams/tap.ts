@@ -2,7 +2,6 @@ import type { MessageSchema } from '@drover/shared/ros/definitions';
 import type { Logger } from 'pino';
 import { GraphStoppedError, type RosGraph, type Subscription, UnknownTypeError } from '../ros/graph.js';
 import { clockSetBy } from '../spool/clocks.js';
-import type { LoopWatch } from './loop-watch.js';
 import type { TapView } from './stream-state.js';
 
 /** A type the graph doesn't know, or a subscription that failed, is tried again this often. */
@@ -10,6 +9,12 @@ export const TAP_RETRY_MS = 5_000;
 
 /** A rest is no longer, however rarely a message is kept: who falls silent meanwhile has its last message stamped so late at most. */
 const REST_MS_MAX = 1_000;
+/** A drain this much later than due comes after a stall. */
+const STALL_MS = 25;
+/** A rest may end so much before its time, as timers do. */
+const EARLY_MS = 5;
+/** Of a topic that is left alone again and again, the rate is looked at this often. */
+const RATE_AGAIN_MS = 5_000;
 /** How long a topic has been drained before its rate is known; later, what is older than some of these counts half. */
 const RATE_KNOWN_MS = 500;
 
@@ -32,6 +37,8 @@ export interface Drain {
   readonly schema: MessageSchema;
   /** Full name of the topic's only publishing node, or null. */
   readonly publisher: string | null;
+  /** Where the topic was left alone before: how many messages a second it brings. Else null. */
+  readonly restedHz: number | null;
 }
 
 export interface TapOptions {
@@ -45,7 +52,6 @@ export interface TapOptions {
   /** For how many milliseconds nothing is of use, of a topic that brings so many messages a second. Never by default. */
   readonly restMs?: (rateHz: number) => number;
   readonly onDrain: (drain: Drain) => void;
-  readonly loopWatch: LoopWatch;
   readonly monotonicNow: () => number;
   readonly wallNow: () => number;
   readonly log: Logger;
@@ -71,8 +77,12 @@ export class Tap {
   #count = 0;
   /** How long the topic was drained without a rest, and what came. */
   #watched = { ms: 0, messages: 0 };
-  /** When the last rest ends; what the drain after it brings came during it. */
-  #restEndMs = Number.NEGATIVE_INFINITY;
+  #watchedAtMs = Number.NEGATIVE_INFINITY;
+  /** When the rest ends that was wished for after the last drain; what the drain after it brings came during it. */
+  #restEndMs = Number.POSITIVE_INFINITY;
+  /** When ROS was last asked for messages, whether there were any; and, where a stall had just ended, the time before it. */
+  #askedMs: number | null = null;
+  #stalledSinceMs: number | null = null;
   #first: Moment | null = null;
   #last: Moment | null = null;
   #stopped = false;
@@ -122,6 +132,7 @@ export class Tap {
       const definition = await graph.describe(type);
       if (definition.kind !== 'msg') throw new UnknownTypeError(type);
       this.#schema = definition.message;
+      this.#askedMs = this.#options.monotonicNow();
       this.#subscription = await graph.subscribe({
         topic: this.#topic,
         type,
@@ -170,40 +181,57 @@ export class Tap {
     return ms < RATE_KNOWN_MS ? null : (messages * 1000) / ms;
   }
 
+  /** A drain is over. */
   #rest(): number {
     const { restMs, drainHz, monotonicNow } = this.#options;
+    const nowMs = monotonicNow();
+    this.#stalledSinceMs = Number.isFinite(this.#restEndMs) ? null : this.#stalledSince(nowMs);
+    this.#askedMs = nowMs;
+    this.#restEndMs = Number.POSITIVE_INFINITY;
     const rateHz = this.#rateHz;
-    if (!restMs || rateHz === null || this.#stopped) return 0;
+    if (!restMs || rateHz === null || this.#stopped || nowMs - this.#watchedAtMs > RATE_AGAIN_MS) return 0;
     const ms = Math.min(REST_MS_MAX, restMs(rateHz));
-    // A rest of a drain or so saves nothing.
-    if (ms < 2000 / drainHz) return 0;
-    this.#restEndMs = monotonicNow() + ms;
+    // A rest of a drain saves nothing.
+    if (ms <= 1000 / drainHz) return 0;
+    this.#restEndMs = nowMs + ms;
     return ms;
   }
 
-  /** Since when the messages of a drain have come. Counts them, and after a rest those that ROS let go of, by the rate. */
-  #cameSince(messages: number, nowMs: number): number {
-    const { drainHz, depth, loopWatch } = this.#options;
-    const drainMs = 1000 / drainHz;
-    const sinceLastMs = nowMs - this.#lastDrainMs;
-    const rateHz = this.#rateHz;
-    const rested = rateHz !== null && nowMs - this.#restEndMs < drainMs;
-    this.#restEndMs = Number.NEGATIVE_INFINITY;
-    if (rested && messages < depth) {
-      this.#count += messages;
-      return this.#lastDrainMs;
-    }
-    if (rested) {
-      this.#count += Math.max(messages, Math.round((sinceLastMs * rateHz) / 1000));
-      return Math.max(this.#lastDrainMs, nowMs - (messages * 1000) / rateHz);
+  /** From when to when the messages of a drain have come. Counts them, and after a rest those that ROS let go of, by the rate. */
+  #came(messages: number, nowMs: number, restedHz: number | null): { fromMs: number; toMs: number } {
+    const { drainHz, depth } = this.#options;
+    const lastMs = this.#lastDrainMs;
+    const sinceLastMs = nowMs - lastMs;
+    const spanMs = restedHz === null ? 0 : (messages * 1000) / restedHz;
+    if (restedHz !== null && messages >= depth) {
+      this.#count += Math.max(messages, Math.round((sinceLastMs * restedHz) / 1000));
+      return { fromMs: Math.max(lastMs, nowMs - spanMs), toMs: nowMs };
     }
     this.#count += messages;
-    if (Number.isFinite(sinceLastMs)) this.#watch(sinceLastMs, messages);
-    const sinceMs = loopWatch.stalledSince(nowMs) ?? nowMs - drainMs;
-    return Math.max(this.#lastDrainMs, Math.min(sinceMs, nowMs - drainMs));
+    if (Number.isFinite(sinceLastMs)) this.#watch(sinceLastMs, messages, nowMs);
+    const drainMs = 1000 / drainHz;
+    if (restedHz !== null) {
+      // All that came is here: where it ends early, the publisher fell silent.
+      const isSilent = lastMs + spanMs < nowMs - 2 * Math.max(drainMs, 1000 / restedHz);
+      return { fromMs: lastMs, toMs: isSilent ? lastMs + spanMs : nowMs };
+    }
+    return { fromMs: Math.max(lastMs, this.#stalledSince(nowMs) ?? nowMs - drainMs), toMs: nowMs };
   }
 
-  #watch(ms: number, messages: number): void {
+  /**
+   * When ROS was last asked before the process stood still (a slow disk, a stopped process): what came, came since. Null where it
+   * did not.
+   */
+  #stalledSince(nowMs: number): number | null {
+    if (this.#askedMs === null) return null;
+    const sinceMs = nowMs - this.#askedMs;
+    if (sinceMs > 1000 / this.#options.drainHz + STALL_MS) return this.#askedMs;
+    // What came during the stall may be handed over only after the first look.
+    return sinceMs < STALL_MS ? this.#stalledSinceMs : null;
+  }
+
+  #watch(ms: number, messages: number, nowMs: number): void {
+    this.#watchedAtMs = nowMs;
     const half = this.#watched.ms > 4 * RATE_KNOWN_MS ? 0.5 : 1;
     this.#watched = { ms: this.#watched.ms * half + ms, messages: this.#watched.messages * half + messages };
   }
@@ -223,16 +251,17 @@ export class Tap {
     const { monotonicNow, wallNow, onDrain } = this.#options;
     const nowMs = monotonicNow();
     const wallMs = wallNow();
-    const fromMs = this.#cameSince(drained.length, nowMs);
+    const restedHz = nowMs >= this.#restEndMs - EARLY_MS ? this.#rateHz : null;
+    const { fromMs, toMs } = this.#came(drained.length, nowMs, restedHz);
     this.#lastDrainMs = nowMs;
     const messages = drained.map((cdr, index) => {
-      const agoMs = ((drained.length - 1 - index) / drained.length) * (nowMs - fromMs);
+      const agoMs = nowMs - toMs + ((drained.length - 1 - index) / drained.length) * (toMs - fromMs);
       return { cdr, atMs: nowMs - agoMs, wallMs: wallMs - agoMs };
     });
     this.#first ??= momentOf(messages[0]);
     this.#last = momentOf(messages.at(-1)) ?? this.#last;
     try {
-      onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null });
+      onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null, restedHz });
     } catch (error) {
       this.#log.error({ err: error }, 'messages could not be handled');
     }

@@ -41,8 +41,10 @@ export interface RclNodeOptions {
 export interface RclNode {
   /** Serves what is created on the node from now on, on a thread that wakes at least every `timeoutMs`. */
   spin(timeoutMs: number): void;
-  /** Takes at most one message of each subscription; only on a node that is not spun. */
+  /** Waits for what is ready, then takes at most one message of each subscription; only on a node that is not spun. */
   spinOnce(timeoutMs: number): void;
+  /** What spinOnce does with what is ready: takes a message, where one is there, of each subscription that has one of these handles. */
+  execute(handles: readonly unknown[]): void;
   createPublisher(type: MessageClass, topic: string, options: { qos: object }): RclPublisher;
   destroyPublisher(publisher: RclPublisher): void;
   createSubscription(
@@ -50,7 +52,7 @@ export interface RclNode {
     topic: string,
     options: { qos: object; isRaw: true },
     callback: (cdr: Buffer) => void,
-  ): unknown;
+  ): RclSubscription;
   createClient(type: ServiceClass, service: string): RclClient;
   destroyClient(client: RclClient): void;
   getNodeNamesAndNamespaces(): { name: string; namespace: string }[];
@@ -115,6 +117,10 @@ export interface RclPublisher {
   /** False where that takes longer than so many nanoseconds. @throws where the middleware can't tell */
   waitForAllAcked(timeoutNs: bigint): boolean;
   readonly subscriptionCount: number;
+}
+
+export interface RclSubscription {
+  readonly handle: unknown;
 }
 
 export interface RclClient {

@@ -8,8 +8,9 @@ import { Subscriptions } from './subscriptions.js';
 
 const INT64 = 'std_msgs/msg/Int64';
 
-/** ROS with one message waiting for each reader, of which the first can't be taken from. */
-function failingOnce() {
+/** ROS with one message waiting for each reader, of which the first can't be taken from where it `fails`. */
+function ros({ fails, publishers = [] }: { fails: boolean; publishers?: readonly object[] }) {
+  const calls = { waits: 0, looks: 0 };
   const readers: { destroyed: boolean }[] = [];
   class Node {
     destroyed = false;
@@ -19,9 +20,13 @@ function failingOnce() {
     }
     createSubscription(_type: unknown, _topic: string, _options: unknown, callback: (cdr: Buffer) => void) {
       this.#callback = callback;
+      return { handle: this };
     }
     spinOnce() {
-      if (readers.length === 1) throw new Error('rcl_wait() failed');
+      calls.waits += 1;
+      if (fails && readers.length === 1) throw new Error('rcl_wait() failed');
+    }
+    execute() {
       this.#callback(Buffer.of(0, 1, 0, 0, 1));
       this.#callback = () => {};
     }
@@ -30,29 +35,40 @@ function failingOnce() {
     }
   }
   const rcl = { Node, QoS: class {} } as unknown as Rclnodejs;
-  const node = { getPublishersInfoByTopic: () => [], countPublishers: () => 0 } as unknown as RclNode;
-  return { readers, rcl, node };
+  const node = {
+    getPublishersInfoByTopic: () => {
+      calls.looks += 1;
+      return publishers;
+    },
+    countPublishers: () => publishers.length,
+  } as unknown as RclNode;
+  return { readers, rcl, node, calls };
+}
+
+function open({ rcl, node }: ReturnType<typeof ros>, warnings: string[] = []): Subscriptions {
+  const connection: Connection = {
+    rcl,
+    node,
+    namespace: '/',
+    context: { shutdown() {} },
+    stopped: new AbortController().signal,
+    log: { warn: (_, message) => warnings.push(message) },
+    now: () => performance.now(),
+    joinedAtMs: 0,
+    guard: UNGUARDED,
+    idleMs: 60_000,
+  };
+  const source = { read: async () => parseSchema(INT64, 'int64 data').text };
+  return new Subscriptions(connection, new Definitions(source));
 }
 
 it('makes another reader of a topic where ROS fails to take from one, and says so once', async () => {
   vi.useFakeTimers();
   try {
-    const { readers, rcl, node } = failingOnce();
+    const failing = ros({ fails: true });
+    const { readers } = failing;
     const warnings: string[] = [];
-    const connection: Connection = {
-      rcl,
-      node,
-      namespace: '/',
-      context: { shutdown() {} },
-      stopped: new AbortController().signal,
-      log: { warn: (_, message) => warnings.push(message) },
-      now: () => performance.now(),
-      joinedAtMs: 0,
-      guard: UNGUARDED,
-      idleMs: 60_000,
-    };
-    const source = { read: async () => parseSchema(INT64, 'int64 data').text };
-    const subscriptions = new Subscriptions(connection, new Definitions(source));
+    const subscriptions = open(failing, warnings);
     const received: Uint8Array[] = [];
     await subscriptions.subscribe({
       topic: '/t',
@@ -67,6 +83,52 @@ it('makes another reader of a topic where ROS fails to take from one, and says s
     expect(readers.map(({ destroyed }) => destroyed)).toEqual([true, false]);
     subscriptions.close();
     expect(readers.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+const publisher = {
+  ...{ node_name: 'p', node_namespace: '/', topic_type: INT64, endpoint_gid: [1] },
+  qos_profile: { reliability: 1, durability: 2 },
+};
+
+it('waits in ROS for a silent topic once a second, not at each drain, and looks at its publishers in the same wake-up', async () => {
+  vi.useFakeTimers();
+  try {
+    const silent = ros({ fails: false, publishers: [publisher] });
+    const subscriptions = open(silent);
+    await subscriptions.subscribe({ topic: '/t', type: INT64, drainHz: 20, depth: 5, onMessage: () => {} });
+    await vi.advanceTimersByTimeAsync(1000);
+    const before = { ...silent.calls };
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(silent.calls.waits - before.waits).toBeLessThanOrEqual(10);
+    expect(silent.calls.looks - before.looks).toBeGreaterThanOrEqual(19);
+    expect(silent.calls.looks - before.looks).toBeLessThanOrEqual(21);
+    // The drains' own, and no other.
+    expect(vi.getTimerCount()).toBe(1);
+    subscriptions.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('wakes up once for each rest of its subscriber', async () => {
+  vi.useFakeTimers();
+  try {
+    const { rcl, node } = ros({ fails: false, publishers: [publisher] });
+    const subscriptions = open({ ...ros({ fails: false }), rcl, node });
+    let drains = 0;
+    const restMs = () => {
+      drains += 1;
+      return 500;
+    };
+    await subscriptions.subscribe({ topic: '/t', type: INT64, drainHz: 20, depth: 5, restMs, onMessage: () => {} });
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(drains).toBeLessThanOrEqual(21);
+    expect(drains).toBeGreaterThanOrEqual(19);
+    expect(vi.getTimerCount()).toBe(1);
+    subscriptions.close();
   } finally {
     vi.useRealTimers();
   }

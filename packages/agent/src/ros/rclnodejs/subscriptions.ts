@@ -72,7 +72,9 @@ class TopicSubscription {
   readonly #request: SubscribeRequest;
   #drainTimer: NodeJS.Timeout | undefined;
   #resting = false;
+  /** A look that does not wait for a drain. */
   #lookTimer: NodeJS.Timeout | undefined;
+  #lookDueMs = Number.POSITIVE_INFINITY;
   #reader: TopicReader;
   /** The reader before, while it stays beside the new one. */
   #oldReader: TopicReader | undefined;
@@ -128,22 +130,30 @@ class TopicSubscription {
     this.#resting = false;
     clearTimeout(this.#drainTimer);
     if (this.#closed) return;
-    this.#drainTimer = setInterval(() => this.#drainOrRest(), 1000 / this.#request.drainHz).unref();
+    this.#drainTimer = setInterval(() => this.#turn(), 1000 / this.#request.drainHz).unref();
+  }
+
+  /** All that is done on time is done at once: to wake up costs an idle process more than what it wakes up for. */
+  #turn(): void {
+    if (this.#connection.now() >= this.#lookDueMs) this.#look();
+    if (this.#closed) return;
+    this.#drain();
+    // Once what was drained has been looked at, for which the subscriber waits for the end of the drain.
+    queueMicrotask(() => this.#restOn());
   }
 
   /** What is not taken costs nothing: ROS lets go of it, unseen by JavaScript. */
-  #drainOrRest(): void {
-    const restMs = this.#mayRest() ? (this.#request.restMs?.() ?? 0) : 0;
-    if (restMs <= 0) {
-      this.#drain();
+  #restOn(): void {
+    const restMs = this.#request.restMs?.() ?? 0;
+    const rests = restMs > 0 && this.#mayRest();
+    if (this.#closed || (!rests && !this.#resting)) return;
+    if (!rests) {
+      this.#drainAgain();
       return;
     }
     clearTimeout(this.#drainTimer);
     this.#resting = true;
-    this.#drainTimer = setTimeout(() => {
-      this.#drainAgain();
-      this.#drain();
-    }, restMs).unref();
+    this.#drainTimer = setTimeout(() => this.#turn(), restMs).unref();
   }
 
   /** Not while messages are told apart from their copies, which takes all of them, nor while somebody new is waited for. */
@@ -220,7 +230,9 @@ class TopicSubscription {
     if (this.#mayComeTwice(publishers)) this.#overlap ??= this.#beginOverlap();
     else this.#overlap = undefined;
     if (this.#resting && !this.#mayRest()) this.#drainAgain();
-    this.#lookIn(publishers.length === 0 || this.#oldReader ? LOOK_MS.soon : LOOK_MS.usual);
+    // No sooner than it is drained: who is heard at twice a second need not be found sooner.
+    const soonMs = Math.max(LOOK_MS.soon, 1000 / this.#request.drainHz);
+    this.#lookIn(publishers.length === 0 || this.#oldReader ? soonMs : LOOK_MS.usual);
   }
 
   /** Whether one of the readers is connected with it. */
@@ -231,7 +243,10 @@ class TopicSubscription {
   #lookIn(ms: number): void {
     if (this.#closed) return;
     clearTimeout(this.#lookTimer);
-    this.#lookTimer = setTimeout(() => this.#look(), ms).unref();
+    const drainMs = 1000 / this.#request.drainHz;
+    // Half a drain early rather than half a drain late.
+    this.#lookDueMs = this.#connection.now() + ms - drainMs / 2;
+    if (ms < drainMs) this.#lookTimer = setTimeout(() => this.#look(), ms).unref();
   }
 
   #changeReader(qos: TopicQos): void {

@@ -19,7 +19,7 @@ import { type NameResolver, ROOT_NAMES } from '../name-resolution.js';
 import type { ListedSource } from '../nearest-type.js';
 import { Actions } from './actions.js';
 import { Changes } from './changes.js';
-import { type SimulatedClock, systemClock } from './clock.js';
+import { every, type SimulatedClock, systemClock } from './clock.js';
 import { CommandPublishers } from './command-publishers.js';
 import type { OnFault } from './fault.js';
 import { InboundQueue } from './inbound-queue.js';
@@ -130,7 +130,7 @@ export class SimulatedGraph implements RosGraph {
   }
 
   async subscribe(request: SubscribeRequest): Promise<Subscription> {
-    const { topic, type, drainHz, depth, ignoreHistory = false, onMessage } = request;
+    const { topic, type, drainHz, depth, ignoreHistory = false, restMs, onMessage } = request;
     const { clock, definitions, topics, onFault } = this.#parts;
     this.#changes.check();
     await definitions.getOf('msg', type);
@@ -142,10 +142,18 @@ export class SimulatedGraph implements RosGraph {
         onFault(`the agent's subscription to ${topic}`, error);
       }
     });
+    // Never rests, but says that it has looked, as a graph does whose drains are all on time.
+    const stopLooking = restMs
+      ? every(clock, 1000 / drainHz, () => {
+          queue.drain();
+          restMs();
+        })
+      : () => {};
     const wish = following(depth, ignoreHistory);
     const unsubscribe = topics.subscribe(this.names.node, topic, type, wish, queue.push);
     const close = () => {
       unsubscribe();
+      stopLooking();
       queue.close();
       this.#closers.delete(close);
     };

@@ -31,6 +31,13 @@ export class InboundQueue {
     this.#cancelDrain = this.#clock.after(delayMs, () => this.#drain());
   };
 
+  /** Hands over what waits now. */
+  drain(): void {
+    if (!this.#cancelDrain) return;
+    this.#cancelDrain();
+    this.#drain();
+  }
+
   close(): void {
     this.#closed = true;
     this.#cancelDrain?.();
