@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Batch } from '@drover/shared/link/batch';
+import { FrameWriter } from '@drover/shared/link/codec';
 import type { Command, CommandOutcome } from '@drover/shared/link/command';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
@@ -74,4 +75,9 @@ export function executed(uuid: string, overrides: Partial<CommandOutcome> = {}):
     finished_robot_ms: 1_000,
     ...overrides,
   };
+}
+
+/** A batch as it travels, on a session of its own. */
+export function framesOf(batch: Batch): Uint8Array[] {
+  return new FrameWriter().frames(batch);
 }
