@@ -262,12 +262,9 @@ export class Commands {
       const known = await findInbox(tx, robot.key, inbox.id);
       const stands = standing(known, inbox);
       const end = cloudEnd('outcome_unknown', 'the robot came back without the inbox that had taken it', nowMs);
-      const ended = await commandStore.endLostInboxes(
-        tx,
-        robot.key,
-        { id: inbox.id, isStale: stands === 'stale' },
-        end,
-      );
+      const place = { id: inbox.id, isStale: stands === 'stale' };
+      const hasOpen = await commandStore.hasOpen(tx, robot.key);
+      const ended = hasOpen ? await commandStore.endLostInboxes(tx, robot.key, place, end) : 0n;
       // A stale one with a lineage comes again under another id, and the one it is a copy of may come as well.
       if (stands === 'current' || inbox.lineage === undefined) await noteInbox(tx, robot.key, known, inbox);
       return { stands, ended };
@@ -288,6 +285,8 @@ export class Commands {
   async deliverable(robot: RobotRef, inbox: InboxRef, written: ReadonlySet<string>) {
     const { db } = this.#store;
     const inboxId = inbox.id;
+    // One that is stored after this look is announced after it.
+    if (!(await commandStore.hasOpen(db, robot.key))) return { commands: [], cancels: [], more: false };
     await commandStore.bindWaiting(db, robot.key, inboxId, this.#now());
     // Cancels first: one must never be known before its command, or the robot would get it too early, and only once.
     const cancels = await commandStore.cancelsRequested(db, robot.key, inboxId);

@@ -57,6 +57,16 @@ const raiseQuery = prepared((db, told: Raise) =>
     .where(sql<boolean>`(last_seq < ${told.seq} or (tenure = ${told.tenure} and version < ${told.version}))`),
 );
 
+const noteQuery = prepared(
+  (db, told: { robotKey: number; inboxId: string; last_seq: number; tenure: string | null; version: number }) => {
+    const values = { last_seq: told.last_seq, tenure: told.tenure, version: told.version };
+    return db
+      .insertInto('inboxes')
+      .values({ robot_key: told.robotKey, inbox_id: told.inboxId, ...values })
+      .onConflict((conflict) => conflict.columns(['robot_key', 'inbox_id']).doUpdateSet(values));
+  },
+);
+
 /** @returns what is known of the robot's inbox. */
 export async function findInbox(db: Db, robotKey: number, inboxId: string): Promise<KnownInbox | undefined> {
   return (await findQuery(db, { robotKey, inboxId })).rows[0];
@@ -74,12 +84,7 @@ export async function noteInbox(
   const tenure = lineage?.id ?? known?.tenure ?? null;
   const version = lineage?.version ?? known?.version ?? 0;
   if (known?.last_seq === last_seq && known.tenure === tenure && known.version === version) return;
-  const values = { last_seq, tenure, version };
-  await db
-    .insertInto('inboxes')
-    .values({ robot_key: robotKey, inbox_id: said.id, ...values })
-    .onConflict((conflict) => conflict.columns(['robot_key', 'inbox_id']).doUpdateSet(values))
-    .execute();
+  await noteQuery(db, { robotKey, inboxId: said.id, last_seq, tenure, version });
 }
 
 /** Raises what is known of an inbox by what a session told. @param told `seq`: of a command that it has taken. */

@@ -167,32 +167,48 @@ export async function robotReach(db: Db, robotKey: number, isConnected: boolean)
   return row && { ...row, waiting: row.waiting ?? 0 };
 }
 
-/** Binds the robot's waiting commands whose life is not over to an inbox, before any is written to its socket. */
-export async function bindWaiting(db: Db, robotKey: number, inboxId: string, nowMs: number): Promise<void> {
-  await db
+const anyOpenQuery = prepared((db, { robotKey }: { robotKey: number }) =>
+  db.selectFrom('commands').select('key').where('robot_key', '=', robotKey).where(isOpen).limit(1),
+);
+
+/** Whether any of the robot's commands has not ended: mostly none has, and nothing is to be looked for. */
+export async function hasOpen(db: Db, robotKey: number): Promise<boolean> {
+  return (await anyOpenQuery(db, { robotKey })).rows.length > 0;
+}
+
+const bindQuery = prepared((db, { robotKey, inboxId, nowMs }: { robotKey: number; inboxId: string; nowMs: number }) =>
+  db
     .updateTable('commands')
     .set({ inbox_id: inboxId })
     .where('robot_key', '=', robotKey)
     .where(isOpen)
     .where(isUnbound)
-    .where('deadline_ms', '>', nowMs)
-    .execute();
+    .where('deadline_ms', '>', nowMs),
+);
+
+/** Binds the robot's waiting commands whose life is not over to an inbox, before any is written to its socket. */
+export async function bindWaiting(db: Db, robotKey: number, inboxId: string, nowMs: number): Promise<void> {
+  await bindQuery(db, { robotKey, inboxId, nowMs });
 }
+
+const dueQuery = prepared((db, { robotKey, inboxId }: { robotKey: number; inboxId: string }) =>
+  db
+    .selectFrom('commands')
+    .select(['key', 'uuid', 'state'])
+    .select((select) => select.fn<number>('octet_length', ['payload']).as('bytes'))
+    .where('robot_key', '=', robotKey)
+    .where(isOpen)
+    .where('inbox_id', '=', inboxId)
+    .orderBy('key'),
+);
 
 /**
  * What the robot's inbox should get: commands bound to it and not known to be taken, in POST order; without the payloads.
  * @param isAsked also those known to be taken: the inbox answers what it knows of them.
  */
-export function dueTo(db: Db, robotKey: number, inboxId: string, isAsked: boolean) {
-  const due = db
-    .selectFrom('commands')
-    .select(['key', 'uuid'])
-    .select((select) => select.fn<number>('octet_length', ['payload']).as('bytes'))
-    .where('robot_key', '=', robotKey)
-    .where(isOpen)
-    .where('inbox_id', '=', inboxId)
-    .orderBy('key');
-  return (isAsked ? due : due.where('state', '=', 'created')).execute();
+export async function dueTo(db: Db, robotKey: number, inboxId: string, isAsked: boolean) {
+  const { rows } = await dueQuery(db, { robotKey, inboxId });
+  return isAsked ? rows : rows.filter(({ state }) => state === 'created');
 }
 
 /** Commands as they are written to a socket, in POST order. */
@@ -206,17 +222,20 @@ export async function forDelivery(db: Db, keys: readonly number[]) {
     .execute();
 }
 
-/** The open commands of the robot's inbox that should be cancelled, taken or not. */
-export function cancelsRequested(db: Db, robotKey: number, inboxId: string) {
-  return db
+const cancelsQuery = prepared((db, { robotKey, inboxId }: { robotKey: number; inboxId: string }) =>
+  db
     .selectFrom('commands')
     .select('uuid')
     .where('robot_key', '=', robotKey)
     .where(isOpen)
     .where('inbox_id', '=', inboxId)
     .where('cancel_requested', '=', 1)
-    .orderBy('key')
-    .execute();
+    .orderBy('key'),
+);
+
+/** The open commands of the robot's inbox that should be cancelled, taken or not. */
+export async function cancelsRequested(db: Db, robotKey: number, inboxId: string) {
+  return (await cancelsQuery(db, { robotKey, inboxId })).rows;
 }
 
 const sentQuery = prepared((db, { robotKey, uuid, sentMs }: { robotKey: number; uuid: string; sentMs: number }) =>

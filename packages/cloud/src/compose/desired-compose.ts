@@ -1,13 +1,13 @@
 import type { Desired } from '@drover/shared/link/desired';
 import { prepared } from '../db/prepared.js';
-import type { Tx } from '../db/store.js';
+import type { Db } from '../db/store.js';
 import { composeOfRobot } from './store.js';
 
 const assigned = prepared((db, { robotKey }: { robotKey: number }) => composeOfRobot(db, robotKey));
 
 /** What a robot is to run of compose, or how what was assigned before is taken down: that part of its desired state. */
-export async function desiredCompose(tx: Tx, robotKey: number): Promise<Pick<Desired, 'compose' | 'compose_removal'>> {
-  const [row] = (await assigned(tx, { robotKey })).rows;
+export async function desiredCompose(db: Db, robotKey: number): Promise<Pick<Desired, 'compose' | 'compose_removal'>> {
+  const [row] = (await assigned(db, { robotKey })).rows;
   if (!row) return { compose: null };
   const { id, version, name, assignment } = row;
   // Also where it is down already: a robot whose disk went back in time learns of it again. But volumes go once: were this store

@@ -89,9 +89,26 @@ class OneWriterDialect extends SqliteDialect {
  */
 class ImmediateDriver extends SqliteDriver {
   readonly #raw: Database;
+  /** Those who wait for the connection, in the order in which they came; null while nobody has it. */
+  #waiting: (() => void)[] | null = null;
   constructor(config: { database: Database }) {
     super({ database: withStatementCache(config.database) });
     this.#raw = config.database;
+  }
+
+  /** Kysely's own lock wakes all who wait each time it is given back: a thousand waiting sessions cost a million wake-ups. */
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const waiting = this.#waiting;
+    if (waiting) await new Promise<void>((resolve) => waiting.push(resolve));
+    else this.#waiting = [];
+    return await super.acquireConnection();
+  }
+
+  override async releaseConnection(): Promise<void> {
+    await super.releaseConnection();
+    const next = this.#waiting?.shift();
+    if (next) next();
+    else this.#waiting = null;
   }
 
   /** SQLite rolls back by itself where the disk is full; a second rollback would fail and hide the reason. */

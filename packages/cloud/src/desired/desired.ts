@@ -7,16 +7,16 @@ import { ApiError } from '@drover/shared/api/errors';
 import type { Desired } from '@drover/shared/link/desired';
 import { sql } from 'kysely';
 import type { Bus } from '../bus/bus.js';
-import { CommitGroup } from '../db/commit-group.js';
 import { prepared } from '../db/prepared.js';
-import type { Store, Tx } from '../db/store.js';
+import { ReadGroup } from '../db/read-group.js';
+import type { Db, Store, Tx } from '../db/store.js';
 import { RobotGoneError } from '../robots/robot-gone.js';
 
 /** How often vitals are sampled, seconds. */
 export const VITALS_PERIOD_S = 5;
 
 /** A part of the document whose rows are another folder's: that folder is built on this one, so it is handed in. */
-type Part<K extends keyof Desired> = (tx: Tx, robotKey: number) => Promise<Pick<Desired, K>>;
+type Part<K extends keyof Desired> = (db: Db, robotKey: number) => Promise<Pick<Desired, K>>;
 
 const robotQuery = prepared((db, { robotKey }: { robotKey: number }) =>
   db
@@ -37,13 +37,13 @@ const streamsQuery = prepared((db, { robotKey }: { robotKey: number }) =>
 export class DesiredState {
   readonly #store: Store;
   /** Documents that are read: all robots' at once, after a restart of ours. */
-  readonly #reads: CommitGroup;
+  readonly #reads: ReadGroup;
   readonly #bus: Bus;
   readonly #compose: Part<'compose' | 'compose_removal'>;
 
   constructor(options: { store: Store; bus: Bus; compose: Part<'compose' | 'compose_removal'> }) {
     this.#store = options.store;
-    this.#reads = new CommitGroup(options.store);
+    this.#reads = new ReadGroup(options.store);
     this.#bus = options.bus;
     this.#compose = options.compose;
   }
@@ -90,7 +90,7 @@ async function bump(tx: Tx, robotKey: number): Promise<void> {
   if (numUpdatedRows === 0n) throw new ApiError('robot_not_found', 'the robot was deleted');
 }
 
-async function streamsOf(tx: Tx, robotKey: number): Promise<Desired['streams']> {
+async function streamsOf(tx: Db, robotKey: number): Promise<Desired['streams']> {
   const { rows } = await streamsQuery(tx, { robotKey });
   return rows.map((row) => ({ ...row, enabled: row.enabled === 1 }));
 }

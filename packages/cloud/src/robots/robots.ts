@@ -10,6 +10,7 @@ import { adjectives, nouns } from 'human-id';
 import type { Bus } from '../bus/bus.js';
 import { CommitGroup } from '../db/commit-group.js';
 import { isUniqueViolation } from '../db/errors.js';
+import { ReadGroup } from '../db/read-group.js';
 import type { Db, Store } from '../db/store.js';
 import type { Caller } from '../http/caller.js';
 import { hashSecret, newSecret, secretHint } from '../keys/secrets.js';
@@ -30,7 +31,8 @@ export { type RobotRef, uidOf } from './store.js';
 
 export class Robots {
   readonly #store: Store;
-  /** Sessions that begin: all robots' at once, after a restart of ours. */
+  /** What sessions begin with: all robots' at once, after a restart of ours. */
+  readonly #reads: ReadGroup;
   readonly #starts: CommitGroup;
   readonly #bus: Bus;
   readonly #now: () => number;
@@ -50,6 +52,7 @@ export class Robots {
   }) {
     this.#store = options.store;
     this.#starts = new CommitGroup(options.store);
+    this.#reads = new ReadGroup(options.store);
     this.#bus = options.bus;
     this.#now = options.now;
     this.#unstored = options.unstored ?? new Map();
@@ -138,7 +141,8 @@ export class Robots {
 
   /** Whose token this is; undefined where it is nobody's (never given out, rotated, robot deleted). */
   async authenticateToken(token: string): Promise<RobotRef | undefined> {
-    return (await findRobotByToken(this.#store.db, { tokenHash: hashSecret(token) })).rows[0];
+    const tokenHash = hashSecret(token);
+    return await this.#reads.run(async (db) => (await findRobotByToken(db, { tokenHash })).rows[0]);
   }
 
   /**
@@ -146,12 +150,15 @@ export class Robots {
    * @throws RobotGoneError where the robot was deleted since the token was checked: a session must not outlive it
    */
   async sessionStarted(robotKey: number, agentVersion: string): Promise<void> {
-    await this.#starts.run(async (tx) => {
-      const [robot] = (await provisionedAs(tx, { robotKey })).rows;
+    const startedAs = async (db: Db): Promise<boolean> => {
+      const [robot] = (await provisionedAs(db, { robotKey })).rows;
       if (!robot) throw new RobotGoneError(robotKey);
-      // Nothing to write for a robot that comes back as it was.
-      if (robot.provisioned === 1 && robot.agent_version === agentVersion) return;
-      await setProvisioned(tx, { robotKey, agentVersion });
+      return robot.provisioned === 1 && robot.agent_version === agentVersion;
+    };
+    // Nothing to write for a robot that comes back as it was.
+    if (await this.#reads.run(startedAs)) return;
+    await this.#starts.run(async (tx) => {
+      if (!(await startedAs(tx))) await setProvisioned(tx, { robotKey, agentVersion });
     });
   }
 

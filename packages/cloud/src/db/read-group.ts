@@ -1,0 +1,62 @@
+import { CompiledQuery } from 'kysely';
+import type { Db, Store } from './store.js';
+
+/** So many reads, at most, keep everybody else from the store at once. */
+const GROUP_MAX = 100;
+
+/** Not as a writer: reads wait for no other process. */
+const BEGIN = CompiledQuery.raw('begin');
+const COMMIT = CompiledQuery.raw('commit');
+
+interface Read {
+  readonly run: (db: Db) => Promise<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Reads that are asked for in one turn of the event loop share a transaction, as writes do in a CommitGroup, without its
+ * savepoints: one that fails has nothing to undo. For what thousands of robots ask for at once; each sees one state of the store.
+ */
+export class ReadGroup {
+  readonly #store: Store;
+  #waiting: Read[] = [];
+  #isRunning = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Runs `read` in the next group's transaction: it writes nothing, and waits for nothing else. */
+  run<T>(read: (db: Db) => Promise<T>): Promise<T> {
+    const result = new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ run: read, resolve: (value) => resolve(value as T), reject });
+    });
+    if (!this.#isRunning) void this.#run();
+    return result;
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.length > 0) {
+      // The rest of this turn, in which others join.
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#read(this.#waiting.splice(0, GROUP_MAX));
+    }
+    this.#isRunning = false;
+  }
+
+  async #read(group: readonly Read[]): Promise<void> {
+    try {
+      await this.#store.db.connection().execute(async (db) => {
+        await db.executeQuery(BEGIN);
+        for (const { run, resolve, reject } of group) await run(db).then(resolve, reject);
+        await db.executeQuery(COMMIT);
+      });
+    } catch (error) {
+      // It could not begin, or end: those that have their answer keep it.
+      for (const { reject } of group) reject(error);
+    }
+  }
+}
