@@ -32,4 +32,12 @@ describe('planRetry', () => {
     expect(plan.delayMs).toBeCloseTo(delayMs, 0);
     expect(plan.message).toMatch(words);
   });
+
+  it('comes again when it was told to, not before and not all at once, and believes no more than a minute', () => {
+    const told = (retryAfterS: number, random: number) =>
+      planRetry({ kind: 'refused', status: 503, reason: '', retryAfterS }, 1, random).delayMs;
+    expect([told(3, 0), told(3, 1), told(30, 0), told(30, 1)]).toEqual([3000, 4000, 30_000, 36_000]);
+    expect(told(86_400, 0)).toBe(60_000);
+    expect(told(0, 1)).toBe(RETRY_BASE_MS);
+  });
 });

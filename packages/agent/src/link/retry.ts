@@ -11,12 +11,20 @@ export const RETRY_CAP_MS = 10_000;
 export const RETRY_REFUSED_MS = 60_000;
 /** Another agent took over with this robot's token. */
 export const RETRY_REPLACED_MS = 5 * 60_000;
+/** A cloud, or a proxy, that says when to come again is believed up to this. */
+export const RETRY_AFTER_MAX_MS = 60_000;
 /** A session that stood this long ends the doubling. */
 export const SETTLED_AFTER_MS = 10_000;
 
 /** Why there is no session (any more). */
 export type LinkEnd =
-  | { readonly kind: 'refused'; readonly status: number; readonly reason: string }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly reason: string;
+      /** When it says we may come again, in seconds. */
+      readonly retryAfterS?: number | null;
+    }
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'closed'; readonly code: number; readonly reason: string }
   | { readonly kind: 'renew'; readonly reason: string };
@@ -42,16 +50,15 @@ export function planRetry(end: LinkEnd, failures: number, random: number): Retry
     case 'unreachable':
       return { delayMs: backoffMs, level: 'warn', message: `cloud can not be reached: ${end.reason}` };
     case 'refused':
-      return planRefused(end, backoffMs, spread);
+      return planRefused(end, { backoffMs, spread, random });
     case 'closed':
       return planClosed(end, backoffMs, spread);
   }
 }
 
 function planRefused(
-  end: { readonly status: number; readonly reason: string },
-  backoffMs: number,
-  spread: (ms: number) => number,
+  end: Extract<LinkEnd, { kind: 'refused' }>,
+  { backoffMs, spread, random }: { backoffMs: number; spread: (ms: number) => number; random: number },
 ): RetryPlan {
   if (end.status === 401 || end.status === 403) {
     const message =
@@ -73,10 +80,13 @@ function planRefused(
     const message = `what answers at DROVER_URL is no Drover cloud, or a proxy in between takes no websockets (${end.status})`;
     return { delayMs: RETRY_CAP_MS, level: 'error', message };
   }
+  // Never before, and spread: thousands may have been told the same second.
+  const toldMs = Math.min(RETRY_AFTER_MAX_MS, (end.retryAfterS ?? 0) * 1000);
+  const laterMs = random * Math.max(1000, toldMs / 5);
   return {
-    delayMs: backoffMs,
+    delayMs: toldMs > 0 ? toldMs + laterMs : backoffMs,
     level: 'warn',
-    message: `cloud does not take the session now (${end.status} ${end.reason})`,
+    message: `cloud does not take the session now (${end.status}${end.reason === '' ? '' : ` ${end.reason}`})`,
   };
 }
 

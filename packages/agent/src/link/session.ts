@@ -77,7 +77,9 @@ export class Session {
     });
     socket.on('unexpected-response', (request, response) => {
       request.destroy();
-      this.#end({ kind: 'refused', status: response.statusCode ?? 0, reason: response.headers.location ?? '' });
+      const { location: reason = '', 'retry-after': retryAfter = '' } = response.headers;
+      const retryAfterS = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null;
+      this.#end({ kind: 'refused', status: response.statusCode ?? 0, reason, retryAfterS });
     });
     socket.on('open', () => this.#opened());
     socket.on('message', (data, isBinary) => this.#received(data, isBinary));
