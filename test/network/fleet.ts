@@ -28,6 +28,10 @@ export class Fleet {
     this.#child.stdin.write(tokens.map((token) => `${token}\n`).join(''));
   }
 
+  get pid(): number {
+    return this.#child.pid ?? -1;
+  }
+
   /** Robots that have a session, by their own word. */
   get open(): number {
     return this.#open.size;
