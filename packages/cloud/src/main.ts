@@ -71,6 +71,7 @@ async function serve(config: Config, warnings: readonly string[]): Promise<void>
       links,
     },
     ...{ log, now, monotonicNow, unstoredPresence: unstored },
+    onRefused: metrics.linkRefused,
   });
   const endpoints = endpointsOf(services);
   const health = healthRouter({ store, log, monotonicNow, isStopping: () => stopping.signal.aborted });

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Bus } from '../bus/bus.js';
 import type { RobotRef } from '../robots/robots.js';
+import { Admission, type AdmissionBounds, type Place } from './admission.js';
 import { Connection } from './connection.js';
 import { Presence, type PresenceStore, type UnstoredChanges } from './presence.js';
 import type { SessionRegistry } from './registry.js';
@@ -15,6 +16,9 @@ import type { SessionPorts } from './session-ports.js';
 
 /** Sessions are looked at this often for pings and silence: one timer for all. */
 const TICK_MS = 1_000;
+
+/** That robots are refused is said this often. */
+const CROWDED_SAID_MS = 10_000;
 
 /** A stopping gateway waits this long for robots to answer its close before it hangs up. */
 const STOP_GRACE_MS = 1_000;
@@ -37,6 +41,9 @@ export interface GatewayOptions {
   monotonicNow: () => number;
   /** Tests only wait as long as they must. */
   timings?: { helloTimeoutMs: number; resetGraceMs: number; startGraceMs: number };
+  admission?: Partial<AdmissionBounds>;
+  /** A robot was told to come later: more came at once than can be opened. */
+  onRefused?: () => void;
 }
 
 /** Holds robots' websocket sessions: upgrade and authentication, one session a robot, liveness, presence. */
@@ -44,12 +51,14 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #log: Logger;
   readonly #presence: Presence;
+  readonly #admission: Admission;
   readonly #sockets: WebSocketServer;
   /** Connections that have not said hello yet, and all others: for ticks and for stopping. */
   readonly #sessions = new Set<RobotSession>();
   readonly #unsubscribe: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
+  #crowded = { refused: 0, saidMs: Number.NEGATIVE_INFINITY };
   #allEnded: (() => void) | undefined;
 
   constructor(options: GatewayOptions) {
@@ -57,6 +66,8 @@ export class Gateway {
     this.#log = options.log.child({ part: 'gateway' });
     const { robots: store, unstoredPresence: unstored = new Map(), now, monotonicNow, timings } = options;
     this.#presence = new Presence({ store, unstored, log: this.#log, now, monotonicNow, ...timings });
+    const bounds = options.admission ?? {};
+    this.#admission = new Admission({ monotonicNow, bounds, onRefused: () => this.#refused() });
     this.#sockets = new WebSocketServer({
       noServer: true,
       // Deflate costs 18 times the memory a session (docs/decisions.md).
@@ -92,16 +103,34 @@ export class Gateway {
   attach(server: Server): void {
     server.on('upgrade', (request, socket, head) => {
       socket.on('error', (error) => this.#log.debug({ err: error }, 'upgrade socket error'));
-      this.#upgrade(request, socket, head).catch((error: unknown) => {
-        this.#log.error({ err: error }, 'upgrade failed');
-        refuse(socket, 503, 'unavailable', 'the cloud can not take this robot now; try again');
-      });
+      if (this.#stopping) return refuse(socket, 503, 'unavailable', 'the cloud is stopping');
+      if (!(socket instanceof Socket)) return refuse(socket, 400, 'invalid_request', 'websockets come over TCP here');
+      if (pathOf(request) !== LINK_PATH) {
+        return refuse(socket, 404, 'not_found', `no websocket at this path; robots connect to ${LINK_PATH}`);
+      }
+      this.#admission.enter(
+        socket,
+        (place) => {
+          this.#upgrade(request, socket, head, place).catch((error: unknown) => {
+            place.leave();
+            this.#log.error({ err: error }, 'upgrade failed');
+            refuse(socket, 503, 'unavailable', 'the cloud can not take this robot now; try again');
+          });
+        },
+        (retryAfterS) => {
+          const why = this.#stopping
+            ? 'the cloud is stopping'
+            : 'more robots come at once than can be taken; try again';
+          refuse(socket, 503, 'unavailable', why, retryAfterS);
+        },
+      );
     });
   }
 
   /** Closes every session with "going away" and waits for them to end, at most STOP_GRACE_MS. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#admission.stop();
     clearInterval(this.#timer);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     const presenceStored = this.#presence.stop();
@@ -115,26 +144,39 @@ export class Gateway {
     this.#sockets.close();
   }
 
-  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    if (this.#stopping) return refuse(socket, 503, 'unavailable', 'the cloud is stopping');
-    if (!(socket instanceof Socket)) return refuse(socket, 400, 'invalid_request', 'websockets come over TCP here');
-    if (pathOf(request) !== LINK_PATH) {
-      return refuse(socket, 404, 'not_found', `no websocket at this path; robots connect to ${LINK_PATH}`);
-    }
+  async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, place: Place): Promise<void> {
     const robot = await this.#authenticate(request);
-    if (!robot) {
-      this.#log.warn({ remote: socket.remoteAddress }, 'robot refused: no valid token');
-      return refuse(socket, 401, 'unauthenticated', 'the robot token is missing or not valid');
+    const isTaken = robot !== undefined && this.#accept(robot, request, socket, head, place);
+    if (isTaken) return;
+    place.leave();
+    if (robot) return;
+    this.#log.warn({ remote: socket.remoteAddress }, 'robot refused: no valid token');
+    refuse(socket, 401, 'unauthenticated', 'the robot token is missing or not valid');
+  }
+
+  /** Makes a websocket of it; false where it is answered otherwise, or gone. */
+  #accept(robot: RobotRef, request: IncomingMessage, socket: Socket, head: Buffer, place: Place): boolean {
+    if (this.#stopping) {
+      refuse(socket, 503, 'unavailable', 'the cloud is stopping');
+      return false;
     }
     // Else two agents with one token would replace each other without end.
     if (request.headers[YIELD_HEADER] !== undefined && this.#options.registry.get(robot.key)) {
-      return refuse(socket, 409, 'robot_connected', 'another agent is connected with this robot’s token');
+      refuse(socket, 409, 'robot_connected', 'another agent is connected with this robot’s token');
+      return false;
     }
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
     if (!offered.includes(LINK_SUBPROTOCOL)) {
-      return refuse(socket, 400, 'invalid_request', `the websocket subprotocol must be ${LINK_SUBPROTOCOL}`);
+      refuse(socket, 400, 'invalid_request', `the websocket subprotocol must be ${LINK_SUBPROTOCOL}`);
+      return false;
     }
-    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => this.#open(robot, webSocket, socket));
+    let isOpen = false;
+    // Calls back in this turn, or refuses the handshake.
+    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      isOpen = true;
+      this.#open(robot, webSocket, socket, place);
+    });
+    return isOpen;
   }
 
   async #authenticate(request: IncomingMessage): Promise<RobotRef | undefined> {
@@ -142,7 +184,7 @@ export class Gateway {
     return token === undefined ? undefined : await this.#options.robots.authenticateToken(token);
   }
 
-  #open(robot: RobotRef, webSocket: WebSocket, stream: Socket): void {
+  #open(robot: RobotRef, webSocket: WebSocket, stream: Socket, place: Place): void {
     const { monotonicNow } = this.#options;
     const log = this.#log.child({ robot: robot.id });
     const events = {
@@ -158,7 +200,12 @@ export class Gateway {
         ...(this.#options.timings && { helloTimeoutMs: this.#options.timings.helloTimeoutMs }),
         log: this.#log,
         admit: (admitted) => this.#admit(admitted),
-        gone: (ended, ending) => this.#gone(ended, ending),
+        greeted: () => place.greeted(),
+        opened: () => place.leave(),
+        gone: (ended, ending) => {
+          place.leave();
+          this.#gone(ended, ending);
+        },
       },
     );
     this.#sessions.add(session);
@@ -179,6 +226,17 @@ export class Gateway {
     this.#log.info({ robot: session.robot.id, ending }, 'robot disconnected');
     this.#presence.closed(session.robot.key, ending);
   }
+
+  #refused(): void {
+    this.#options.onRefused?.();
+    if (this.#stopping) return;
+    const crowded = this.#crowded;
+    crowded.refused += 1;
+    const nowMs = this.#options.monotonicNow();
+    if (nowMs - crowded.saidMs < CROWDED_SAID_MS) return;
+    this.#log.warn({ refused: crowded.refused }, 'more robots come at once than can be opened: told to come later');
+    this.#crowded = { refused: 0, saidMs: nowMs };
+  }
 }
 
 function pathOf(request: IncomingMessage): string | undefined {
@@ -186,12 +244,13 @@ function pathOf(request: IncomingMessage): string | undefined {
 }
 
 /** Answers an upgrade request with an error in the API's own form, before any websocket exists. */
-function refuse(socket: Duplex, status: number, errorCode: string, message: string): void {
+function refuse(socket: Duplex, status: number, errorCode: string, message: string, retryAfterS?: number): void {
   const body = JSON.stringify({ error_code: errorCode, message });
   // `end` alone leaves it to the peer when the socket goes.
   socket.once('finish', () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\n` +
+      (retryAfterS === undefined ? '' : `Retry-After: ${retryAfterS}\r\n`) +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Statement } from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RobotRef } from '../robots/robots.js';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
+import { commitsIn } from '../testing/commits.js';
+import { type ConnectedCloud, startConnectedCloud } from '../testing/connected-cloud.js';
 
 describe('50 sessions that begin at once', () => {
   let cloud: TestCloud;
@@ -13,19 +16,26 @@ describe('50 sessions that begin at once', () => {
   });
   afterEach(() => cloud.stop());
 
-  async function transactionsOf(step: (robot: RobotRef) => Promise<unknown>): Promise<number> {
-    const begun = vi.spyOn(cloud.store.db, 'transaction');
+  /** What a step of all of them takes of the store: transactions that may write, and groups of reads. */
+  async function transactionsOf(step: (robot: RobotRef) => Promise<unknown>) {
+    const [writes, reads] = [vi.spyOn(cloud.store.db, 'transaction'), vi.spyOn(cloud.store.db, 'connection')];
     try {
       await Promise.all(robots.map(step));
-      return begun.mock.calls.length;
+      return { writes: writes.mock.calls.length, reads: reads.mock.calls.length };
     } finally {
-      begun.mockRestore();
+      writes.mockRestore();
+      reads.mockRestore();
     }
   }
 
   it('are noted, and get their desired state, in a transaction each step', async () => {
-    expect(await transactionsOf(({ key }) => cloud.services.robots.sessionStarted(key, '2026-11-21'))).toBe(1);
-    expect(await transactionsOf(({ key }) => cloud.services.desired.forRobot(key))).toBe(1);
+    const started = () => transactionsOf(({ key }) => cloud.services.robots.sessionStarted(key, '2026-11-21'));
+    expect(await started()).toEqual({ writes: 1, reads: 1 });
+    expect(await started()).toEqual({ writes: 0, reads: 1 });
+    const desired = await transactionsOf(({ key }) => cloud.services.desired.forRobot(key));
+    expect(desired).toEqual({ writes: 0, reads: 1 });
+    const known = await transactionsOf(({ id }) => cloud.services.robots.authenticateToken(id));
+    expect(known).toEqual({ writes: 0, reads: 1 });
     const provisioned = await cloud.store.db.selectFrom('robots').select('provisioned').execute();
     expect(new Set(provisioned.map((row) => row.provisioned))).toEqual(new Set([1]));
   });
@@ -53,4 +63,46 @@ describe('50 sessions that begin at once', () => {
     );
     expect(begun.map(({ status }, at) => (status === 'rejected' ? at : -1)).filter((at) => at >= 0)).toEqual([7]);
   });
+});
+
+const OF_GROUPS = /^(begin|commit|savepoint|release|rollback)\b/i;
+
+describe('50 robots that come back to a cloud that knows them', () => {
+  let cloud: ConnectedCloud;
+  afterEach(() => cloud.stop());
+
+  it('take 13 statements each, beside what begins and ends their groups, and hardly a commit', async () => {
+    cloud = await startConnectedCloud();
+    const tokens: string[] = [];
+    for (let at = 0; at < 50; at += 1) tokens.push((await cloud.robot(`rover-${at}`)).token);
+    const connect = async (token: string) => (await cloud.connect(token)).peer;
+    const before = await Promise.all(tokens.map(connect));
+    for (const { socket } of before) socket.terminate();
+    while ((await cloud.connections()) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await cloud.services.links.settled();
+    const { counts, restore } = await countedStatements(cloud);
+    const commits = commitsIn(cloud.dataDir);
+    await Promise.all(tokens.map(connect));
+    await cloud.services.links.settled();
+    restore();
+    // The look at deadlines may come between.
+    expect(counts.statements / tokens.length).toBeLessThan(13.5);
+    expect(commitsIn(cloud.dataDir) - commits).toBeLessThan(5);
+  });
+
+  async function countedStatements({ store }: ConnectedCloud) {
+    const counts = { statements: 0 };
+    const prototype = await store.exclusive((raw) => Object.getPrototypeOf(raw.prepare('SELECT 1')) as Statement);
+    const spies = (['run', 'get', 'all'] as const).map((name) => {
+      const original = prototype[name];
+      return vi.spyOn(prototype, name).mockImplementation(function (this: Statement, ...values: unknown[]) {
+        if (!OF_GROUPS.test(this.source)) counts.statements += 1;
+        return original.apply(this, values) as never;
+      });
+    });
+    const restore = () => {
+      for (const spy of spies) spy.mockRestore();
+    };
+    return { counts, restore };
+  }
 });

@@ -31,6 +31,10 @@ import type { SessionConnection, SessionPorts } from './session-ports.js';
 export interface SessionOptions extends SessionPorts {
   /** Called once the robot has said hello, before anything is sent to it: ends an older session of the same robot. */
   admit: (session: RobotSession) => void;
+  /** Called once the robot has said hello. */
+  greeted?: () => void;
+  /** Called once all that a session begins with is done, or has failed. */
+  opened?: () => void;
   /** Called once, when the connection has ended. */
   gone: (session: RobotSession, ending: SessionEnding) => void;
 }
@@ -173,7 +177,7 @@ export class RobotSession {
 
   accept(message: UpMessage): void {
     if (message.kind === 'hello') {
-      if (this.#state === 'greeting') this.#attempt(this.#greet(message));
+      if (this.#state === 'greeting') this.#attempt(this.#greet(message).finally(this.#ports.opened));
       else this.close(CloseCode.badMessage, 'hello came twice');
       return;
     }
@@ -234,6 +238,7 @@ export class RobotSession {
       );
     }
     this.#state = 'admitted';
+    this.#ports.greeted?.();
     this.#spoolId = hello.spool.id;
     if (hello.spool.first_seq) this.#lanesOpen = new Set(['live', 'backfill']);
     this.#linkVersion = hello.link_version;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { FrameReader, FrameWriter } from '@drover/shared/link/codec';
 import type { DownMessage } from '@drover/shared/link/down';
 import { LINK_SUBPROTOCOL, LINK_VERSION } from '@drover/shared/link/protocol';
@@ -26,7 +25,9 @@ export class Peer {
       if (message) this.#messages.push(message);
       this.#wake();
     });
-    this.closed = once(this.socket, 'close').then(([code, reason]) => ({ code, reason: String(reason) }));
+    this.closed = new Promise((resolve) => {
+      this.socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
+    });
   }
 
   say(message: UpMessage): void {

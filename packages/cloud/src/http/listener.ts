@@ -18,6 +18,12 @@ const KEEP_ALIVE_MS = 75_000;
  */
 const REQUESTS_PER_CONNECTION_MAX = 1_000;
 
+/**
+ * Connections that the kernel holds until they are accepted, which Node does one a turn of the event loop. More than its 511, which
+ * thousands of robots fill at once; no more than are accepted before their agents give up.
+ */
+const BACKLOG = 1_024;
+
 export class ListenError extends Error {
   override readonly name = 'ListenError';
   constructor(
@@ -75,7 +81,7 @@ export class Listener {
     const { host, port } = this.#options;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => reject(explained(error, host, port)));
-      this.#server.listen(port, host, resolve);
+      this.#server.listen({ port, host, backlog: BACKLOG }, resolve);
     });
     const address = this.#server.address();
     const bound = typeof address === 'object' && address !== null ? address.port : port;

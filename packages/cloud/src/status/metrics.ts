@@ -34,6 +34,11 @@ export class Metrics {
     help: 'Rows that robots had delivered and this store does not have: it was restored from a backup',
     registers: [this.#registry],
   });
+  readonly #refusedLinks = new Counter({
+    name: 'drover_link_admission_refused_total',
+    help: 'Robots told to come later, since more came at once than can be opened',
+    registers: [this.#registry],
+  });
   readonly #removed = new Counter({
     name: 'drover_retention_removed_rows_total',
     help: 'Rows that retention removed, by what they were and the bound they were past',
@@ -73,6 +78,10 @@ export class Metrics {
 
   readonly missing = ({ rows }: Missing): void => {
     this.#missing.inc(rows);
+  };
+
+  readonly linkRefused = (): void => {
+    this.#refusedLinks.inc();
   };
 
   readonly retained = ({ removed, size, endedMs }: RetentionRun): void => {

@@ -5,6 +5,7 @@ import type { ComposeStatus } from '@drover/shared/link/compose-status';
 import { LINK_PATH, LINK_VERSION } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import { pino } from 'pino';
+import type { AdmissionBounds } from '../gateway/admission.js';
 import { Gateway } from '../gateway/gateway.js';
 import { SessionRegistry } from '../gateway/registry.js';
 import { hello, Peer } from '../gateway/test-peer.js';
@@ -12,14 +13,19 @@ import { startTestCloud } from './cloud.js';
 
 export type ConnectedCloud = Awaited<ReturnType<typeof startConnectedCloud>>;
 
-export async function startConnectedCloud(options: { dataDir?: string } = {}) {
+export async function startConnectedCloud(options: { dataDir?: string; admission?: Partial<AdmissionBounds> } = {}) {
   const registry = new SessionRegistry();
   const cloud = await startTestCloud({ ...options, inboxes: registry, questions: registry });
   const { services, bus } = cloud;
+  let refused = 0;
   const gateway = new Gateway({
     ...{ registry, bus, robots: services.robots, desired: services.desired, data: services.writer },
     ...{ commands: services.commands, streams: services.streamReports, links: services.links },
     compose: services.composeReports,
+    ...(options.admission && { admission: options.admission }),
+    onRefused: () => {
+      refused += 1;
+    },
     log: pino({ level: 'silent' }),
     now: () => cloud.clock.nowMs,
     monotonicNow: () => performance.now(),
@@ -39,6 +45,14 @@ export async function startConnectedCloud(options: { dataDir?: string } = {}) {
 
   return {
     ...cloud,
+    gateway,
+    /** How many robots were told to come later. */
+    refused: () => refused,
+    /** How many connections the gateway's server has. */
+    connections: () =>
+      new Promise<number>((resolve, reject) =>
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      ),
     /** A robot's connection that has said nothing yet. */
     peer: peerOf,
     /** A robot's session, once it has its first desired state; `clockAheadMs`: of its clock to ours. */

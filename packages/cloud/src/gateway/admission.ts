@@ -1,0 +1,193 @@
+import type { Socket } from 'node:net';
+
+export interface AdmissionBounds {
+  /** Robots between their upgrade and the end of their opening. With robots 200 ms away, still 600 a second. */
+  readonly openingMax: number;
+  /** Upgrade requests that wait for one of these places: about as many as are opened in a second. */
+  readonly waitingMax: number;
+  /** One that has waited so long is refused as well: agents give up 10 s after they called. */
+  readonly waitMaxMs: number;
+  /** A robot that has not said hello for so long after its upgrade gives its place away: it may be far, or say none. */
+  readonly silentMaxMs: number;
+}
+
+const BOUNDS: AdmissionBounds = { openingMax: 200, waitingMax: 400, waitMaxMs: 5_000, silentMaxMs: 1_000 };
+
+/** Those who wait, and those who are silent, are looked at this often. */
+const LOOK_MS = 250;
+
+/** So many openings begin in one turn of the event loop: whatever else came is looked at between two turns. */
+const OPENINGS_A_TURN = 8;
+
+/** Who is refused comes again no sooner, and no later, than this. */
+const RETRY_AFTER_MS = { least: 2_000, most: 60_000 };
+
+/** Robots opened in a second: taken for it until it is known, and the bounds of what is believed. */
+const RATE = { first: 200, least: 50, most: 2_000 };
+/** It is measured over so long, in which there were always some waiting. */
+const RATE_MS = 1_000;
+
+/** One of the places in which robots are opened. */
+export interface Place {
+  /** The robot has said hello: from now on it is ours to be quick, and the place is kept until `leave`. */
+  greeted(): void;
+  /** The opening is over, one way or the other; again is nothing. */
+  leave(): void;
+}
+
+interface Waiting {
+  readonly socket: Socket;
+  readonly sinceMs: number;
+  readonly open: (place: Place) => void;
+  readonly refuse: (retryAfterS: number) => void;
+  readonly stopWatching: () => void;
+}
+
+/**
+ * How many robots are opened at once. After a restart of the cloud all of them come within seconds, each with a time after which it gives
+ * up and comes again: were all taken at once, none would be done in that time, and the work for those that had given up would keep the
+ * others waiting. So a number is being opened, some wait in the order in which they came, and the rest are told to come later, before
+ * anything is done for them. What is opened at once is also what anybody else's request has to wait for.
+ */
+export class Admission {
+  readonly #bounds: AdmissionBounds;
+  readonly #monotonicNow: () => number;
+  readonly #onRefused: () => void;
+  /** Places taken: since when, and whether by one that may lose it. In the order in which they were taken. */
+  readonly #places = new Map<Place, { sinceMs: number; isSilent: boolean }>();
+  readonly #waiting = new Set<Waiting>();
+  /** How many are opened in a second while some wait, and what it is being measured by. */
+  #rate: number = RATE.first;
+  #measured = { fromMs: 0, opened: 0 };
+  /** The moment that the last one who was refused was told to come at. */
+  #lastComesMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #isTurning = false;
+
+  constructor(options: { monotonicNow: () => number; onRefused: () => void; bounds?: Partial<AdmissionBounds> }) {
+    this.#bounds = { ...BOUNDS, ...options.bounds };
+    this.#monotonicNow = options.monotonicNow;
+    this.#onRefused = options.onRefused;
+  }
+
+  /** Calls `open` as soon as there is a place, or `refuse`, or neither where the socket goes before. */
+  enter(socket: Socket, open: (place: Place) => void, refuse: (retryAfterS: number) => void): void {
+    if (this.#waiting.size >= this.#bounds.waitingMax) {
+      this.#refuse(refuse);
+      return;
+    }
+    const sinceMs = this.#monotonicNow();
+    const stopWatching = whenGone(socket, () => this.#waiting.delete(waiting));
+    const waiting: Waiting = { socket, sinceMs, open, refuse, stopWatching };
+    this.#waiting.add(waiting);
+    this.#next();
+    if (this.#timer) return;
+    this.#measured = { fromMs: sinceMs, opened: 0 };
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+  }
+
+  /** Refuses those who wait. */
+  stop(): void {
+    for (const waiting of this.#waiting) this.#turnAway(waiting);
+    clearInterval(this.#timer);
+  }
+
+  #take(): Place {
+    const held = { sinceMs: this.#monotonicNow(), isSilent: true };
+    const place: Place = {
+      greeted: () => {
+        held.isSilent = false;
+      },
+      leave: () => {
+        if (!this.#places.delete(place)) return;
+        this.#measured.opened += 1;
+        this.#next();
+      },
+    };
+    this.#places.set(place, held);
+    return place;
+  }
+
+  /** Begins openings in the turns to come, while some wait and there are places. */
+  #next(): void {
+    if (this.#isTurning || this.#waiting.size === 0 || this.#places.size >= this.#bounds.openingMax) return;
+    this.#isTurning = true;
+    setImmediate(() => {
+      this.#isTurning = false;
+      this.#turn();
+      this.#next();
+    });
+  }
+
+  #turn(): void {
+    let begun = 0;
+    for (const waiting of this.#waiting) {
+      if (begun === OPENINGS_A_TURN || this.#places.size >= this.#bounds.openingMax) return;
+      this.#waiting.delete(waiting);
+      waiting.stopWatching();
+      waiting.open(this.#take());
+      begun += 1;
+    }
+  }
+
+  #look(): void {
+    const nowMs = this.#monotonicNow();
+    for (const waiting of this.#waiting) {
+      if (nowMs - waiting.sinceMs < this.#bounds.waitMaxMs) break;
+      this.#turnAway(waiting);
+    }
+    for (const [place, { sinceMs, isSilent }] of [...this.#places]) {
+      if (isSilent && nowMs - sinceMs >= this.#bounds.silentMaxMs) place.leave();
+    }
+    this.#measure(nowMs);
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #turnAway(waiting: Waiting): void {
+    this.#waiting.delete(waiting);
+    waiting.stopWatching();
+    this.#refuse(waiting.refuse);
+  }
+
+  #measure(nowMs: number): void {
+    const ms = nowMs - this.#measured.fromMs;
+    if (ms < RATE_MS) return;
+    const rate = (this.#rate + (this.#measured.opened * 1000) / ms) / 2;
+    this.#rate = Math.min(RATE.most, Math.max(RATE.least, rate));
+    this.#measured = { fromMs: nowMs, opened: 0 };
+  }
+
+  /** Each one is told a moment after the one before, so that they come again at the pace at which they can be opened. */
+  #refuse(refuse: (retryAfterS: number) => void): void {
+    this.#onRefused();
+    const nowMs = this.#monotonicNow();
+    const comesMs = Math.max(this.#lastComesMs + 1000 / this.#rate, nowMs + RETRY_AFTER_MS.least);
+    this.#lastComesMs = Math.min(comesMs, nowMs + RETRY_AFTER_MS.most);
+    refuse(Math.ceil((this.#lastComesMs - nowMs) / 1000));
+  }
+}
+
+/**
+ * Calls `gone` when the peer has left a socket that nobody reads yet: by an error, or by the end of what it says. Returns what ends
+ * the watch, and leaves what came unread.
+ */
+function whenGone(socket: Socket, gone: () => void): () => void {
+  const stop = () => {
+    socket.off('readable', look);
+    socket.off('close', left);
+  };
+  const left = () => {
+    stop();
+    gone();
+    socket.destroy();
+  };
+  // At the end of the stream there is something to read as well: nothing.
+  const look = () => {
+    if (socket.readableLength === 0) left();
+  };
+  socket.on('readable', look);
+  socket.on('close', left);
+  return stop;
+}
