@@ -47,6 +47,16 @@ describe('the HTTP app', () => {
     expect((await cloud.get('/ROBOTS')).status).toBe(404);
   });
 
+  it('takes a slash at the end of a path, but not two, and looks at a path as it was written', async () => {
+    await cloud.post('/robots', { id: 'rover' });
+    for (const path of ['/robots', '/robots/rover', '/robots/rover/commands']) {
+      expect((await cloud.get(`${path}/`)).status).toBe(200);
+      expect((await cloud.get(`${path}//`)).status).toBe(404);
+    }
+    expect((await cloud.get('/robots/rov%65r')).status).toBe(200);
+    expect((await cloud.get('/robots%2Frover')).status).toBe(404);
+  });
+
   it('refuses a key that was revoked, from the next request on', async () => {
     const tenantKey = (await cloud.services.tenants.findKey('default')) ?? 0;
     const { uuid, secret } = await cloud.services.keys.create({ tenantKey, name: 'temporary' });

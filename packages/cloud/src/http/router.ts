@@ -7,17 +7,33 @@ import { type Endpoint, JsonText } from './endpoint.js';
 import { invalidRequest } from './errors.js';
 import { requestIdOf } from './request-log.js';
 
-/** The routes of all endpoints, in order. */
-export function endpointRouter(endpoints: readonly Endpoint[], log: Logger): Router {
-  const router = Router({ caseSensitive: true });
+/**
+ * The routes of all endpoints, in order. Express looks through its routes one by one, so they are told apart first by what costs
+ * next to nothing: how many parts a path has, and the first of them.
+ */
+export function endpointRouter(endpoints: readonly Endpoint[], log: Logger): RequestHandler {
+  const routers = new Map<string, Router>();
   for (const endpoint of endpoints) {
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const router = routers.get(shapeOf(path)) ?? Router({ caseSensitive: true });
+    routers.set(shapeOf(path), router);
     const handlers: RequestHandler[] = [markRoute(endpoint), requireScope(endpoint.scope)];
     if (endpoint.body) handlers.push(...jsonBody());
     handlers.push((request, response) => answer(endpoint, request, response, log));
     router[endpoint.method](path, ...handlers);
   }
-  return router;
+  return (request, response, next) => {
+    const router = routers.get(shapeOf(request.path));
+    if (router) router(request, response, next);
+    else next();
+  };
+}
+
+/** Alike for a route and for the paths that it matches: a slash at the end does not count there. */
+function shapeOf(path: string): string {
+  const parts = path.split('/');
+  if (parts.at(-1) === '') parts.pop();
+  return `${parts.length} ${parts[1] ?? ''}`;
 }
 
 /** The template of the route a request was for, for the metrics; undefined where there was none. */
@@ -39,7 +55,9 @@ async function answer(endpoint: Endpoint, request: Request, response: Response, 
     query: checkedQuery(endpoint, request),
     body: checkedBody(endpoint, request),
     header: (name) => request.get(name),
-    log: log.child({ request_id: requestIdOf(response) }),
+    get log() {
+      return log.child({ request_id: requestIdOf(response) });
+    },
   });
   response.status(status);
   if (body === undefined) response.end();
