@@ -29,6 +29,8 @@ async function scene({ onTestFinished }: TestContext) {
     await cloud.stop();
   });
   const agent = await start(proxy.url);
+  // The cloud shows it from its hello on, a moment before it is welcomed.
+  await agent.process.line(({ msg }) => msg === 'connected');
   const { online_updated_at: since } = await cloud.until<Robot>('/robots/rover-1', ({ online }) => online);
   return { cloud, proxy, agent, start, since, robot: (id = 'rover-1') => cloud.get<Robot>(`/robots/${id}`) };
 }
