@@ -67,7 +67,8 @@ describeTraced('what a power cut finds on disk', () => {
     const calls = ofAgent.read().slice(since);
     const effects = calls.filter(({ target, text }) => target.endsWith('probe') && text.includes('service'));
     expect(effects.length).toBe(10);
-    expect(calls.filter(isSocket).length).toBeGreaterThan(20);
+    // What is told in one turn may leave in one write; each command waits for the outcome of the one before.
+    expect(calls.filter(isSocket).length).toBeGreaterThanOrEqual(10);
     expect(flushes(calls, 'spool.db-wal')).toBeGreaterThan(3);
     expect(tooEarly(calls, 'spool.db-wal', isSocket)).toEqual([]);
     expect(tooEarly(calls, 'inbox.db-wal', (call) => isSocket(call) || effects.includes(call))).toEqual([]);
