@@ -3,15 +3,17 @@
 //
 // Each ROS 2 is made from package registries at the first run (scripts/ros/setup.mjs: about two minutes, then cached).
 // Where one is sourced, that one serves alone. DROVER_TEST_ROS=off goes without. What can't be had is skipped and said;
-// under CI=true that is a failure. The last line is the tally over all runs.
+// under CI=true that is a failure. What failed is said again at the end, where it is found; the last line is the tally.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rosEnvironment, SetupError, sourcedDistro } from './ros/setup.mjs';
 
 const DISTROS_TESTED = ['jazzy', 'kilted'];
+/** Enough for an assertion's two sides, or an error and where it came from. */
+const FAILURE_LINES = 12;
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const inCi = process.env.CI === 'true';
@@ -36,6 +38,7 @@ async function main(args) {
   const reports = mkdtempSync(join(tmpdir(), 'drover-test-'));
   try {
     const total = { passed: 0, failed: 0, skipped: 0 };
+    const failures = [];
     let firstFailure = 0;
     for (const [index, { title, env, rosOnly }] of runs.entries()) {
       if (interrupted) break;
@@ -48,9 +51,11 @@ async function main(args) {
       firstFailure ||= code;
       const counts = count(report, code);
       for (const kind of Object.keys(total)) total[kind] += counts[kind];
+      failures.push(...counts.failures.map((failure) => `${title}: ${failure}`));
       if (runs.length > 1) console.log(`\n${title}: ${tally(counts)}`);
     }
     for (const reason of missing) console.log(`\nNot tested: ${reason}`);
+    for (const failure of failures) console.log(`\nFailed, ${failure}`);
     console.log(`\n${tally(total)}`);
     return interrupted ? 130 : firstFailure;
   } finally {
@@ -100,7 +105,7 @@ function vitest(report, args, env) {
 
 /** What a run's report says. What failed outside of any test (a file that did not load) counts as one. */
 function count(report, code) {
-  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const counts = { passed: 0, failed: 0, skipped: 0, failures: [] };
   try {
     const { testResults, ...totals } = JSON.parse(readFileSync(report, 'utf8'));
     const broken = testResults.filter(
@@ -110,11 +115,24 @@ function count(report, code) {
     counts.passed = totals.numPassedTests;
     counts.failed = totals.numFailedTests + broken.length;
     counts.skipped = totals.numPendingTests + totals.numTodoTests;
+    for (const { name, message, assertionResults } of testResults) {
+      for (const { status, fullName, failureMessages } of assertionResults) {
+        if (status === 'failed') counts.failures.push(failureText(name, fullName, failureMessages.join('\n')));
+      }
+      if (broken.some((file) => file.name === name))
+        counts.failures.push(failureText(name, 'the file itself', message));
+    }
   } catch {
     // vitest ended before it wrote the report
   }
   if (code !== 0 && counts.failed === 0) counts.failed = 1;
   return counts;
+}
+
+/** Where it failed and the first lines of why: the whole is further up. */
+function failureText(file, test, message) {
+  const why = message.split('\n', FAILURE_LINES).map((line) => `  ${line}`);
+  return `${relative(checkout, file)}: ${test}\n${why.join('\n')}`;
 }
 
 function tally({ passed, failed, skipped }) {
