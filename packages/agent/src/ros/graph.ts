@@ -152,6 +152,8 @@ export interface Subscription {
   publisher(): string | null;
   /** Who publishes the topic, as of the last look. Cheap as well. */
   sight(): TopicSight;
+  /** What was handed over is of no use: where it can, the graph gives back its memory at once, and the message is empty. */
+  release?(cdr: Uint8Array): void;
   close(): Promise<void>;
 }
 

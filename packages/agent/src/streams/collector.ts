@@ -53,7 +53,11 @@ export class Collector {
     this.bound(stream.max_message_bytes);
     const drainHz = Math.max(hz, DRAIN_HZ_MIN);
     const { monotonicNow, sink } = deps;
-    this.#sampler = new PacedSampler({ hz, drainHz, monotonicNow, keep: (point) => sink.append(point) });
+    this.#sampler = new PacedSampler({
+      ...{ hz, drainHz, monotonicNow },
+      keep: (point) => sink.append(point),
+      passOver: ({ cdr }) => this.#tap.release(cdr),
+    });
     this.#tap = new Tap({
       ...deps,
       topic: stream.source,
@@ -96,11 +100,18 @@ export class Collector {
     const { source, type } = this.#stream;
     const sound: Received[] = [];
     for (const message of messages) {
-      if (message.cdr.byteLength <= this.#bytesMax) sound.push(message);
-      else this.#deps.sink.countDrop(source, DropReason.tooLarge, 1, message.cdr.byteLength);
+      const { byteLength } = message.cdr;
+      if (byteLength <= this.#bytesMax) {
+        sound.push(message);
+        continue;
+      }
+      this.#deps.sink.countDrop(source, DropReason.tooLarge, 1, byteLength);
+      this.#tap.release(message.cdr);
     }
     const newestOnly = restedHz !== null && restedHz >= Math.max(this.#stream.hz, DRAIN_HZ_MIN);
-    for (const { cdr, atMs, wallMs } of newestOnly ? sound.slice(-1) : sound) {
+    const passedOver = newestOnly ? sound.splice(0, sound.length - 1) : [];
+    for (const { cdr } of passedOver) this.#tap.release(cdr);
+    for (const { cdr, atMs, wallMs } of sound) {
       const { hash, text } = schema;
       const point: PointSample = {
         kind: 'point',

@@ -7,6 +7,8 @@ export interface PacedSamplerOptions<T> {
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
   readonly keep: (item: T) => void;
+  /** Told of what is not kept. */
+  readonly passOver?: (item: T) => void;
 }
 
 /** A sampler with its timer: a message that waits for its token is kept even if no other follows it. */
@@ -18,7 +20,7 @@ export class PacedSampler<T> {
 
   constructor(options: PacedSamplerOptions<T>) {
     this.#options = options;
-    this.#sampler = new Sampler(options.hz);
+    this.#sampler = new Sampler(options.hz, options.passOver);
   }
 
   /** @param atMs when it arrived, by the monotonic clock. */

@@ -8,13 +8,15 @@ const DRAIN_MS = 1000 / DRAIN_HZ_MIN;
 /** A topic published at a steady rate and a graph that drains it, by a clock of their own; the publisher falls silent at `untilMs`. */
 async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publishedHz: number; untilMs?: number }) {
   const { deps, points } = await setUpCollecting();
+  const released = new Set<Uint8Array>();
   let nowMs = 0;
   const request = await new Promise<SubscribeRequest>((resolve) => {
     vi.spyOn(deps.graph, 'subscribe').mockImplementation(async (asked) => {
       resolve(asked);
       const sight = { publishers: 1, unheard: 0, otherTypes: [], problem: null };
       const qos = { reliable: true, transientLocal: false };
-      return { publisher: () => null, sight: () => ({ ...sight, qos }), close: async () => {} };
+      const release = (cdr: Uint8Array) => void released.add(cdr);
+      return { publisher: () => null, sight: () => ({ ...sight, qos }), release, close: async () => {} };
     });
     const clocks = { monotonicNow: () => nowMs, wallNow: () => nowMs };
     const collector = new Collector(stream({ hz, source: '/fast' }), { ...deps, ...clocks });
@@ -45,7 +47,8 @@ async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publ
         await drain();
       }
     },
-    counts: () => ({ taken, drains, kept: points('/fast').length }),
+    counts: () => ({ taken, drains, kept: points('/fast').length, released: released.size }),
+    keptReleased: () => points('/fast').filter(({ cdr }) => released.has(cdr)),
     received: () => collectorOf.get(deps)?.view.received ?? 0,
     stampErrorsMs: () =>
       points('/fast').map(({ robotStampMs, cdr }) =>
@@ -116,4 +119,17 @@ it('notices a topic that slows down while it is left alone', async () => {
   const topic = await sampled({ hz: 1, publishedHz: 100, untilMs: 10_000 });
   await topic.run(20_000);
   expect(topic.received()).toBeLessThan(1_100);
+});
+
+it.each([
+  { hz: 1, publishedHz: 1000 },
+  { hz: 1, publishedHz: 10 },
+  { hz: 10, publishedHz: 30 },
+])('gives back whatever it does not keep at $hz a second of $publishedHz Hz', async (rates) => {
+  const topic = await sampled(rates);
+  await topic.run(20_000);
+  const { taken, kept, released } = topic.counts();
+  expect(topic.keptReleased()).toEqual([]);
+  // But for one that may wait for its time.
+  expect(taken - kept - released).toBeLessThanOrEqual(1);
 });

@@ -83,3 +83,20 @@ it('never keeps more than the bucket holds, nor a message twice, nor out of orde
     }),
   );
 });
+
+it('tells of each message that it is kept or passed over, never both, but for the one that waits', () => {
+  const gaps = fc.array(fc.double({ min: 0, max: 2_000, noNaN: true }), { maxLength: 300 });
+  fc.assert(
+    fc.property(fc.double({ min: 0.1, max: 1000, noNaN: true }), gaps, (hz, between) => {
+      const passedOver: number[] = [];
+      const sampler = new Sampler<number>(hz, (item) => passedOver.push(item));
+      let now = 0;
+      const kept = between.flatMap((gap, i) => {
+        now += gap;
+        return sampler.offer(i, now);
+      });
+      sampler.forget();
+      expect([...kept, ...passedOver].sort((a, b) => a - b)).toEqual(between.map((_, i) => i));
+    }),
+  );
+});

@@ -17,12 +17,15 @@ const WHOLE = 1 - 1e-9;
  */
 export class Sampler<T> {
   readonly #perMs: number;
+  readonly #passedOver: (item: T) => void;
   #tokens: number;
   #filledMs: number | null = null;
   #pending: { readonly item: T } | null = null;
 
-  constructor(hz: number) {
+  /** @param passedOver told of what is not kept, once that is certain */
+  constructor(hz: number, passedOver: (item: T) => void = () => {}) {
     this.#perMs = hz / 1000;
+    this.#passedOver = passedOver;
     this.#tokens = Math.min(BURST, Math.floor(1 + START_JITTER_MS * this.#perMs));
   }
 
@@ -35,6 +38,7 @@ export class Sampler<T> {
       kept.push(item);
     } else {
       // The newest waits; the one that waited before it would only have been older at the same due time.
+      this.forget();
       this.#pending = { item };
     }
     return kept;
@@ -53,7 +57,9 @@ export class Sampler<T> {
 
   /** What waits is left out, for something newer is there. */
   forget(): void {
+    const waiting = this.#pending;
     this.#pending = null;
+    if (waiting) this.#passedOver(waiting.item);
   }
 
   /** When the waiting message is due; null where none waits. */

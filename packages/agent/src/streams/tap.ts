@@ -110,6 +110,11 @@ export class Tap {
     };
   }
 
+  /** A message that was handed over is of no use. */
+  release(cdr: Uint8Array): void {
+    this.#subscription?.release?.(cdr);
+  }
+
   /** When a message came, by the wall clock as it stands now: where it was set meanwhile, not as it stood then. */
   #wallMs(came: Moment | null): number | null {
     if (came === null) return null;

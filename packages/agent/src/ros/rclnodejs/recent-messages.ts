@@ -5,27 +5,29 @@ const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 
 /** What a reader received lately, the newest, within KEPT_MS, KEPT_MAX and KEPT_BYTES_MAX. Keeping costs no more than a reference. */
 export class RecentMessages {
-  #kept: { cdr: Uint8Array; atMs: number }[] = [];
+  #kept: { cdr: Uint8Array; bytes: number; atMs: number }[] = [];
   #bytes = 0;
 
   /** @param nowMs on a clock that never jumps */
   add(cdr: Uint8Array, nowMs: number): void {
-    this.#kept.push({ cdr, atMs: nowMs });
-    this.#bytes += cdr.byteLength;
+    const bytes = cdr.byteLength;
+    this.#kept.push({ cdr, bytes, atMs: nowMs });
+    this.#bytes += bytes;
     let gone = 0;
     while (gone < this.#kept.length) {
-      const { cdr: oldest, atMs } = this.#kept[gone] ?? { cdr, atMs: nowMs };
+      const { bytes: oldestBytes, atMs } = this.#kept[gone] ?? { bytes, atMs: nowMs };
       const isTooMuch = this.#bytes > KEPT_BYTES_MAX || this.#kept.length - gone > KEPT_MAX;
       if (!isTooMuch && nowMs - atMs <= KEPT_MS) break;
-      this.#bytes -= oldest.byteLength;
+      this.#bytes -= oldestBytes;
       gone += 1;
     }
     if (gone > 0) this.#kept.splice(0, gone);
   }
 
-  /** Oldest first; nothing is kept afterwards. */
+  /** Oldest first, without those whose memory was given back meanwhile; nothing is kept afterwards. */
   take(): Uint8Array[] {
     this.#bytes = 0;
-    return this.#kept.splice(0).map(({ cdr }) => cdr);
+    const kept = this.#kept.splice(0);
+    return kept.filter(({ cdr, bytes }) => cdr.byteLength === bytes).map(({ cdr }) => cdr);
   }
 }

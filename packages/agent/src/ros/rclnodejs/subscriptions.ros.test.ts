@@ -73,6 +73,26 @@ describeRos('a subscription whose publishers change', () => {
     expect(received).toEqual([...received].sort((a, b) => a - b));
   });
 
+  it('gives back the memory of a large message that is of no use to a subscriber who rests', async () => {
+    const topic = '/changing/large';
+    const type = 'std_msgs/msg/String';
+    const data = 'x'.repeat(200_000);
+    const steady = await peer.advertise({ topic, type, depth: 50 });
+    const received: { bytes: number; left: number }[] = [];
+    const subscription = await graph.subscribe({
+      ...{ topic, type, drainHz: 20, depth: 5, restMs: () => 100 },
+      onMessage: (cdr) => {
+        const bytes = cdr.byteLength;
+        subscription.release?.(cdr);
+        received.push({ bytes, left: cdr.byteLength });
+      },
+    });
+    await steady.matched();
+    await steady.repeat({ data }, { count: 50, hz: 50 });
+    await expect.poll(() => received.at(-1)?.left).toBe(0);
+    for (const { bytes } of received) expect(bytes).toBeGreaterThan(data.length);
+  });
+
   it('hands over each message once of a latched publisher that comes after it', async () => {
     const topic = '/changing/durability';
     const received = await subscribe(topic);

@@ -4,12 +4,21 @@ import { Definitions } from '../definitions.js';
 import { UNGUARDED } from '../guard.js';
 import type { RclNode, RclNodeOptions, Rclnodejs } from './api.js';
 import type { Connection } from './connection.js';
+import { GIVEN_BACK_BYTES_MIN } from './give-back.js';
 import { Subscriptions } from './subscriptions.js';
 
 const INT64 = 'std_msgs/msg/Int64';
 
 /** ROS with one message waiting for each reader, of which the first can't be taken from where it `fails`. */
-function ros({ fails, publishers = [] }: { fails: boolean; publishers?: readonly object[] }) {
+function ros({
+  fails,
+  publishers = [],
+  bytes = 5,
+}: {
+  fails: boolean;
+  publishers?: readonly object[];
+  bytes?: number;
+}) {
   const calls = { waits: 0, looks: 0 };
   const readers: { destroyed: boolean }[] = [];
   class Node {
@@ -27,7 +36,7 @@ function ros({ fails, publishers = [] }: { fails: boolean; publishers?: readonly
       if (fails && readers.length === 1) throw new Error('rcl_wait() failed');
     }
     execute() {
-      this.#callback(Buffer.of(0, 1, 0, 0, 1));
+      this.#callback(Buffer.alloc(bytes, 1));
       this.#callback = () => {};
     }
     destroy() {
@@ -128,6 +137,31 @@ it('wakes up once for each rest of its subscriber', async () => {
     expect(drains).toBeLessThanOrEqual(21);
     expect(drains).toBeGreaterThanOrEqual(19);
     expect(vi.getTimerCount()).toBe(1);
+    subscriptions.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it('gives back the memory of a large message where its subscriber rests, and keeps what may come again', async () => {
+  vi.useFakeTimers();
+  try {
+    const subscriptions = open(ros({ fails: false, publishers: [publisher], bytes: GIVEN_BACK_BYTES_MIN }));
+    const received: Uint8Array[] = [];
+    const onMessage = (cdr: Uint8Array) => received.push(cdr);
+    const drained = { topic: '/t', type: INT64, drainHz: 20, depth: 5, onMessage };
+    const awake = await subscriptions.subscribe(drained);
+    await vi.advanceTimersByTimeAsync(50);
+    const resting = await subscriptions.subscribe({ ...drained, restMs: () => 500 });
+    await vi.advanceTimersByTimeAsync(50);
+    const [first, second] = received;
+    for (const [subscription, cdr] of [
+      [awake, first],
+      [resting, second],
+    ] as const) {
+      if (cdr) subscription.release?.(cdr);
+    }
+    expect([first?.byteLength, second?.byteLength]).toEqual([GIVEN_BACK_BYTES_MIN, 0]);
     subscriptions.close();
   } finally {
     vi.useRealTimers();

@@ -2,6 +2,7 @@ import type { Definitions } from '../definitions.js';
 import type { SubscribeRequest, Subscription, TopicSight } from '../graph.js';
 import type { TopicEndpoint } from './api.js';
 import type { Connection } from './connection.js';
+import { giveBack } from './give-back.js';
 import { Overlap } from './overlap.js';
 import { RecentMessages } from './recent-messages.js';
 import {
@@ -49,6 +50,7 @@ export class Subscriptions {
     return {
       publisher: () => subscription.publisher,
       sight: () => subscription.sight(),
+      release: (cdr) => subscription.release(cdr),
       close: async () => {
         subscription.close();
         this.#open.delete(subscription);
@@ -115,6 +117,11 @@ class TopicSubscription {
       qos,
       problem: this.#problem,
     };
+  }
+
+  /** Where its bytes may still tell that it comes again, it stays: not after a rest, of which most is gone unseen as it is. */
+  release(cdr: Uint8Array): void {
+    if (this.#resting || this.#overlap || this.#request.ignoreHistory) giveBack(cdr);
   }
 
   close(): void {
