@@ -8,8 +8,6 @@ export class Job {
   /** Aborted when the cloud cancels a goal. */
   readonly cancelled = new AbortController();
   readonly kind: CommandInterface;
-  /** It was taken, and the log does not say so yet. */
-  isTakenUnlogged = false;
 
   constructor(
     readonly command: Command,

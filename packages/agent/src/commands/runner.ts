@@ -216,16 +216,10 @@ export class CommandRunner {
 
   #taken(job: Job): void {
     this.#sayTaken(job.uuid, job.seq);
-    job.isTakenUnlogged = true;
-    this.#enqueue(job);
+    const { uuid: command, kind, name } = job;
     // What it does comes first: what follows are microtasks.
-    setImmediate(() => this.#logTaken(job));
-  }
-
-  #logTaken(job: Job): void {
-    if (!job.isTakenUnlogged) return;
-    job.isTakenUnlogged = false;
-    this.#log.info({ command: job.uuid, interface: job.kind, name: job.name, type: job.command.type }, 'command taken');
+    setImmediate(() => this.#log.info({ command, interface: kind, name, type: job.command.type }, 'command taken'));
+    this.#enqueue(job);
   }
 
   #enqueue(job: Job): void {
@@ -369,8 +363,8 @@ export class CommandRunner {
   #tell(job: Job, ending: Ending, how: { waitsOnDisk?: boolean; alone?: boolean } = {}): void {
     const { state, error_code, message } = ending;
     this.#outcomes.add(outcomeMessage(job.uuid, ending, this.#options.wallNow()), how);
-    this.#logTaken(job);
-    this.#log.info({ command: job.uuid, state, error_code, reason: message }, 'command ended');
+    // What was sent leaves with the end of this turn: a line takes longer to write.
+    setImmediate(() => this.#log.info({ command: job.uuid, state, error_code, reason: message }, 'command ended'));
   }
 
   #sayTaken(uuid: string, seq: number): void {

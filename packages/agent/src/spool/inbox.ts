@@ -198,9 +198,9 @@ export class Inbox {
       for (const outcome of outcomes) {
         const { uuid, finished_robot_ms: atMs } = outcome;
         const text = JSON.stringify(outcome);
+        if (this.#sql.finish.run(text, atMs, uuid).changes > 0) continue;
         // No upsert: its insert would use up a number even where it ends as an update.
-        if (this.#sql.find.get(uuid)) this.#sql.finish.run(text, atMs, uuid);
-        else this.#sql.insertDone.run(uuid, atMs, text, atMs);
+        if (!this.#sql.find.get(uuid)) this.#sql.insertDone.run(uuid, atMs, text, atMs);
       }
     });
   }

@@ -47,6 +47,8 @@ export class Lineage {
   readonly #file: StoreFile;
   readonly #options: LineageOptions;
   readonly #sql: ReturnType<typeof prepare>;
+  /** Made once: to make one costs as much as a statement. */
+  readonly #transaction: (work: () => unknown) => unknown;
   readonly #earlier: { id: string; version: number }[];
   #id: string;
   #tenure: string;
@@ -60,6 +62,7 @@ export class Lineage {
     this.#file = file;
     this.#options = options;
     this.#sql = prepare(file.db);
+    this.#transaction = file.db.transaction((work: () => unknown) => work());
     const head = this.#sql.head.get();
     this.#earlier = this.#sql.earlier.all(TENURES_MAX);
     if (head) this.#earlier.unshift({ id: head.tenure, version: head.version });
@@ -103,15 +106,15 @@ export class Lineage {
   /** One durable transaction that raises the version. @throws SQLite's error where nothing was changed. */
   write<T>(action: () => T): T {
     const opening = this.#opening;
-    const result = this.#file.db.transaction(() => {
+    const result = this.#transaction(() => {
       if (opening) this.#begin(opening);
       const done = action();
       this.#sql.raise.run(this.#options.now());
       return done;
-    })();
+    });
     this.#opening = null;
     this.#version += 1;
-    return result;
+    return result as T;
   }
 
   #begin({ tenure, id }: Opening): void {
