@@ -79,14 +79,14 @@ serve(
       if (!(await client.waitForService(20_000))) throw new Error('no server');
       await pause(1_000);
     },
-    /** `inFlight` messages at once, to as many of the topics, again after a pause; when each was handed over. */
+    /** `inFlight` messages at once, to as many of the topics, again after a pause; when the wave of each began. */
     publish: async ({ waves, inFlight, topics, pauseMs }: WaveOptions & { topics: number }) => {
       const sent: [n: number, atMs: number][] = [];
       for (let wave = 0; wave < waves; wave += 1) {
+        const startMs = now();
         for (let n = 0; n < inFlight; n += 1) {
           const number = wave * inFlight + n;
           const message = { linear: { x: number, y: 0, z: 0 }, angular: { x: 0, y: 0, z: 0 } };
-          const startMs = now();
           publishers[n % topics]?.publish(message);
           sent.push([number, startMs]);
         }
@@ -98,8 +98,8 @@ serve(
     call: async ({ waves, inFlight, pauseMs }: WaveOptions) => {
       const tookMs: number[] = [];
       for (let wave = 0; wave < waves; wave += 1) {
+        const startMs = now();
         const calls = Array.from({ length: inFlight }, async (_, n) => {
-          const startMs = now();
           await client?.sendRequestAsync({ load_namespace: String(wave * inFlight + n) });
           tookMs.push(now() - startMs);
         });
