@@ -35,6 +35,8 @@ export class SendWindow {
   #marks: Mark[] = [];
   #rates: { atMs: number; bytes: number; bytesPerMs: number }[] = [];
   #shortestTripMs = Number.POSITIVE_INFINITY;
+  /** Asked for several times a frame; changes with an answer only. */
+  #bytes = WINDOW_BYTES_MIN;
 
   /** Whether one more data frame may be written. */
   get isOpen(): boolean {
@@ -51,13 +53,7 @@ export class SendWindow {
 
   /** The window now. */
   get bytes(): number {
-    const rate = Math.max(0, ...this.#rates.map((sample) => sample.bytesPerMs));
-    const trip = Number.isFinite(this.#shortestTripMs) ? this.#shortestTripMs : 0;
-    // What passed at once may have been a burst that the link allows after a rest: a rate is believed for twice the bytes that
-    // showed it. So the window at most doubles with each answer.
-    const shown = 2 * Math.max(0, ...this.#rates.map((sample) => sample.bytes));
-    const wanted = Math.min(shown, rate * Math.max(WINDOW_MS, 2 * trip));
-    return Math.min(WINDOW_BYTES_MAX, Math.max(WINDOW_BYTES_MIN, wanted));
+    return this.#bytes;
   }
 
   /** The mark to send before any data: alone on the link, it measures the way itself. */
@@ -89,11 +85,25 @@ export class SendWindow {
     const tripMs = Math.max(0.1, nowMs - mark.sentMs);
     this.#shortestTripMs = Math.min(this.#shortestTripMs, tripMs);
     const bytes = mark.sentBytes - mark.arrivedBytes;
-    if (bytes === 0) return;
+    if (bytes > 0) this.#passed(bytes, tripMs, nowMs);
+    this.#bytes = this.#believed();
+  }
+
+  #passed(bytes: number, tripMs: number, nowMs: number): void {
     // Having waited in a queue, it tells the link's rate as it is now; what was measured before may have been a burst.
     const hasQueued = tripMs > QUEUED_TRIP_MS && tripMs > 2 * this.#shortestTripMs;
     this.#rates = this.#rates.filter((sample) => !hasQueued && nowMs - sample.atMs < RATE_MEMORY_MS);
     this.#rates.push({ atMs: nowMs, bytes, bytesPerMs: bytes / tripMs });
+  }
+
+  #believed(): number {
+    const rate = Math.max(0, ...this.#rates.map((sample) => sample.bytesPerMs));
+    const trip = Number.isFinite(this.#shortestTripMs) ? this.#shortestTripMs : 0;
+    // What passed at once may have been a burst that the link allows after a rest: a rate is believed for twice the bytes that
+    // showed it. So the window at most doubles with each answer.
+    const shown = 2 * Math.max(0, ...this.#rates.map((sample) => sample.bytes));
+    const wanted = Math.min(shown, rate * Math.max(WINDOW_MS, 2 * trip));
+    return Math.min(WINDOW_BYTES_MAX, Math.max(WINDOW_BYTES_MIN, wanted));
   }
 
   #mark(sentMs: number): number {
