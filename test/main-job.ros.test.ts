@@ -241,10 +241,17 @@ describeRos('the main job, through the API, on real ROS 2 with rclpy at the othe
     await publisher.matched();
     await publisher.repeat({ data: 0 }, { count: 20, hz: 50 });
     await agent.crashAndRestart();
-    // Long enough to outlast discovery: the killed subscription still counts as matched for ten seconds.
-    const publishing = publisher.repeat({ data: 1 }, { count: 500, hz: 50 });
-    await points('/steady', (found) => found.filter((point) => point.payload.data === 1).length >= 50);
-    await publishing;
+    // For as long as it takes: the killed subscription still counts as matched for ten seconds, so that nothing tells of the new one.
+    let isHeard = false;
+    const publishing = (async () => {
+      while (!isHeard) await publisher.repeat({ data: 1 }, { count: 50, hz: 50 });
+    })();
+    try {
+      await points('/steady', (found) => found.filter((point) => point.payload.data === 1).length >= 50);
+    } finally {
+      isHeard = true;
+      await publishing;
+    }
     expect(
       await cloud.run('rover-1', {
         interface: 'service',

@@ -1,9 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import type { Batch } from '@drover/shared/link/batch';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -375,25 +371,4 @@ describe('a disk that refuses', () => {
     spool.close();
     expect(seen).toEqual([1]);
   });
-});
-
-it('loses at most 250 ms of samples to a kill -9', async () => {
-  const dataDir = tempDataDir();
-  const script = fileURLToPath(new URL('../../dist/spool/crash-writer.fixture.js', import.meta.url));
-  const writer = spawn(process.execPath, [script, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const appended = new Map<number, number>();
-  for await (const line of createInterface({ input: writer.stdout })) {
-    const [n = 0, atMs = 0] = line.split(' ').map(Number);
-    appended.set(n, atMs);
-    if (n === 200) writer.kill('SIGKILL');
-  }
-  if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit');
-  const { spool, uploader } = open(dataDir);
-  const receiver = cloud(spool, () => uploader);
-  uploader.open(receiver, NOTHING);
-  const kept = await receiver.until((numbers) => numbers.length > 0 && spool.store.unacked.length > 0);
-  const last = appended.size;
-  const lastKept = Math.max(...kept.map((n) => n ?? 0));
-  expect(kept).toEqual(Array.from({ length: lastKept }, (_, i) => i + 1));
-  expect((appended.get(last) ?? 0) - (appended.get(lastKept) ?? 0)).toBeLessThanOrEqual(250);
 });
