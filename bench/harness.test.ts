@@ -1,8 +1,19 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ratioAtLeast, ratioAtMost } from './harness/benchmark.js';
+import { machine as machineFacts } from './harness/machine.js';
 import { svgOf } from './harness/plot.js';
+import { type Outcome, report } from './harness/report.js';
 import { judged, table } from './harness/table.js';
 import { interleaved, spreadOf } from './harness/windows.js';
+
+function tempDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'drover-report-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  return dir;
+}
 
 describe('a row', () => {
   const row = { what: 'ingest', unit: 'points/s', ours: [50, 80, 60] };
@@ -49,6 +60,39 @@ describe('a row', () => {
       '| ingest | points/s | 50.0 / 60.0 / 80.0 | SQLite alone | 60.0 / 100 / 100 | 0.500 / 0.800 / 1.00 | ≥ 0.9× | **no** |',
     );
     expect(text).toContain('| mqtt |  | not measured: not installed |');
+  });
+});
+
+describe('benchmarks that are run one by one', () => {
+  const machine = { ...machineFacts(process.cwd()), commit: 'abc1234' };
+  const order = ['ingest', 'rows'];
+  const run = (benchmark: string, figure: number): Outcome => ({
+    ...{ benchmark, smoke: false, windows: 1, seconds: 1 },
+    result: { rows: [{ what: benchmark, unit: 's', ours: [figure] }] },
+  });
+
+  it('stand in one table, in their order, the newest of each', () => {
+    const out = tempDir();
+    report(out, machine, [run('rows', 1)], order);
+    report(out, machine, [run('ingest', 2)], order);
+    const text = report(out, machine, [run('rows', 3)], order);
+    expect(text.match(/\| (ingest|rows) \|.*?\d/g)).toEqual(['| ingest | s | 2', '| rows | s | 3']);
+  });
+
+  it.each([
+    ['another commit', machine, { ...machine, commit: 'def5678' }],
+    ['code that is not committed', { ...machine, commit: 'abc1234-dirty' }, { ...machine, commit: 'abc1234-dirty' }],
+    ['another machine', machine, { ...machine, cpu: 'another' }],
+  ])('do not stand beside those of %s', (_, then, now) => {
+    const out = tempDir();
+    report(out, then, [run('rows', 1)], order);
+    expect(report(out, now, [run('ingest', 2)], order)).not.toContain('| rows |');
+  });
+
+  it('replace a file that is none of theirs', () => {
+    const out = tempDir();
+    writeFileSync(join(out, 'bench.json'), '{');
+    expect(report(out, machine, [run('ingest', 2)], order)).toContain('| ingest | s | 2.00');
   });
 });
 

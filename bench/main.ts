@@ -17,7 +17,8 @@ Measures Drover beside its physical limits and its peers in one run, and prints 
 
   --smoke        seconds on little data: that they run is all it shows
   --windows N    windows of each contender (5; smoke: 1)
-  --out DIR      where bench.json, bench.md and the plots go (bench/out)
+  --out DIR      where bench.json, bench.md and the plots go (bench/out), beside what it has of other benchmarks,
+                 measured here with the same code
   --tmp DIR      where stores and spools go, on the disk that is to be measured (the system's folder for temporary files)
   --profile DIR  CPU profiles of all processes, for bench/profile.mjs; slower, so not for figures
   --list         the benchmarks
@@ -64,7 +65,8 @@ async function main(args: string[]): Promise<number> {
     if (interrupted.aborted) await new Promise(() => {});
   }
   const out = resolve(values.out ?? join(checkout, 'bench/out'));
-  console.log(report(out, facts, outcomes));
+  const order = BENCHMARKS.map(({ name }) => name);
+  console.log(report(out, facts, outcomes, order));
   console.log(`written to ${out}`);
   const failed = outcomes.filter((outcome) => outcome.failed !== undefined);
   for (const { benchmark, failed: why } of failed) console.error(`${benchmark} failed: ${why}`);
