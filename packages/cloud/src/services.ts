@@ -60,7 +60,7 @@ export type Services = ReturnType<typeof createServices>;
 
 export function createServices(options: ServiceOptions) {
   const { store, bus, log, now, unstored = new Map() } = options;
-  const keys = new Keys({ db: store.db, now });
+  const keys = new Keys({ store, now });
   const desired = new DesiredState({ store, bus, compose: desiredCompose });
   const deletion = new RobotDeletion({
     db: store.db,

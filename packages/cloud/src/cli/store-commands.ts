@@ -28,7 +28,7 @@ async function withStore(config: Config, mayBeNew: boolean, act: (open: Open) =>
   }
   const store = openStore({ dataDir: config.dataDir, nowMs: now() });
   try {
-    const keys = new Keys({ db: store.db, now });
+    const keys = new Keys({ store, now });
     await act({ store, keys, tenants: new Tenants({ store, keys, now }) });
   } finally {
     await store.close();

@@ -39,6 +39,12 @@ describe('the endpoints of commands', () => {
     expect((await cloud.get(COMMANDS)).body).toHaveLength(1);
   });
 
+  it('tell how far a command has come while something else is being written', async () => {
+    const { uuid } = (await cloud.post<Posted>(COMMANDS, { ...TWIST, ttl_s: 60 })).body;
+    const answer = await cloud.store.db.transaction().execute(() => cloud.get(`/commands/${uuid}/outcome`));
+    expect(answer).toMatchObject({ status: 200, body: { uuid, state: 'created', result: null, sent_at: null } });
+  });
+
   it('answer 503 while the disk is full, and go on when it no longer is', async () => {
     const pages = (raw: import('better-sqlite3').Database) => raw.pragma('page_count', { simple: true });
     await cloud.store.exclusive((raw) => raw.pragma(`max_page_count = ${pages(raw)}`));

@@ -22,7 +22,7 @@ import type { RobotRef, Robots } from '../robots/robots.js';
 import { type CommandRequest, type Commands, UNTAKEN_MAX, WAITING_MAX } from './commands.js';
 import type { DryRun } from './dry-run.js';
 import { shownCommand, shownOutcome, shownPage, shownRobotCommand } from './shown.js';
-import * as commandStore from './store.js';
+import { findCommand, findOutcome } from './store.js';
 
 const tag = 'Commands';
 
@@ -139,7 +139,10 @@ export function commandEndpoints(deps: {
       answers: { 200: { description: 'The command', schema: command } },
       errors: ['command_not_found'],
       handle: async ({ caller, params }) => {
-        return { status: 200, body: shownCommand(await find(store, caller.tenantKey, params.uuid)) };
+        return {
+          status: 200,
+          body: shownCommand(found(params.uuid, await findCommand(store.reads, caller.tenantKey, params.uuid))),
+        };
       },
     }),
     endpoint({
@@ -152,7 +155,10 @@ export function commandEndpoints(deps: {
       answers: { 200: { description: 'The outcome', schema: commandOutcome } },
       errors: ['command_not_found'],
       handle: async ({ caller, params }) => {
-        return { status: 200, body: shownOutcome(await find(store, caller.tenantKey, params.uuid)) };
+        return {
+          status: 200,
+          body: shownOutcome(found(params.uuid, await findOutcome(store.reads, caller.tenantKey, params.uuid))),
+        };
       },
     }),
     endpoint({
@@ -202,8 +208,7 @@ function filterOf(query: ListCommandsQuery) {
   };
 }
 
-async function find(store: Store, tenantKey: number, uuid: string): Promise<commandStore.ShownCommandRow> {
-  const row = await commandStore.findCommand(store.db, tenantKey, uuid);
+function found<T>(uuid: string, row: T | undefined): T {
   if (!row) throw commandNotFound(uuid);
   return row;
 }

@@ -1,13 +1,7 @@
 import type { Command, CommandOutcome, RobotCommand } from '@drover/shared/api/commands';
 import type { Db } from '../db/store.js';
 import { PAGE_BYTES_MAX, pageTooLarge } from '../http/page-size.js';
-import {
-  type CommandFilter,
-  type ListedCommandRow,
-  listCommands,
-  listedCommands,
-  type ShownCommandRow,
-} from './store.js';
+import { type CommandFilter, type ListedCommandRow, listCommands, listedCommands, type OutcomeRow } from './store.js';
 
 /** A page in its documented form, measured before it is read. @throws ApiError payload_too_large, naming `limit` */
 export async function shownPage<T>(db: Db, filter: CommandFilter, shown: (row: ListedCommandRow) => T): Promise<T[]> {
@@ -37,7 +31,7 @@ export function shownCommand(row: ListedCommandRow): Command {
   return { uuid, robot_id: row.robot_id, ...rest };
 }
 
-export function shownOutcome(row: ShownCommandRow): CommandOutcome {
+export function shownOutcome(row: OutcomeRow): CommandOutcome {
   return {
     uuid: row.uuid,
     state: row.state,

@@ -5,6 +5,18 @@ import type { CommandState, CommandsTable } from './table.js';
 
 export type CommandRow = Selectable<CommandsTable>;
 export type ShownCommandRow = CommandRow & { robot_id: string };
+export type OutcomeRow = Pick<
+  CommandRow,
+  | 'uuid'
+  | 'state'
+  | 'error_code'
+  | 'message'
+  | 'result'
+  | 'feedback'
+  | 'created_at_ms'
+  | 'sent_at_ms'
+  | 'finished_at_ms'
+>;
 export type ListedCommandRow = Awaited<ReturnType<ReturnType<typeof listedCommands>['execute']>>[number];
 export type NewCommand = Pick<
   CommandRow,
@@ -132,6 +144,22 @@ const findQuery = prepared((db, { tenantKey, uuid }: { tenantKey: number; uuid: 
     .where('commands.tenant_key', '=', tenantKey)
     .where('robots.deleted_at_ms', 'is', null),
 );
+
+const outcomeQuery = prepared((db, { tenantKey, uuid }: { tenantKey: number; uuid: string }) =>
+  db
+    .selectFrom('commands')
+    .innerJoin('robots', 'robots.key', 'commands.robot_key')
+    .select(['commands.uuid', 'commands.state', 'commands.error_code', 'commands.message', 'commands.result'])
+    .select(['commands.feedback', 'commands.created_at_ms', 'commands.sent_at_ms', 'commands.finished_at_ms'])
+    .where('commands.uuid', '=', uuid)
+    .where('commands.tenant_key', '=', tenantKey)
+    .where('robots.deleted_at_ms', 'is', null),
+);
+
+/** How it ended, or how far it has come; without its payload. Asked again and again by whoever waits for the end. */
+export async function findOutcome(db: Db, tenantKey: number, uuid: string): Promise<OutcomeRow | undefined> {
+  return (await outcomeQuery(db, { tenantKey, uuid })).rows[0];
+}
 
 export async function findCommand(db: Db, tenantKey: number, uuid: string): Promise<ShownCommandRow | undefined> {
   return (await findQuery(db, { tenantKey, uuid })).rows[0];

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { uuid } from '@drover/shared/link/fields';
 import Sqlite from 'better-sqlite3';
@@ -7,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempDir } from '../testing/cloud.js';
 import { migrate, StoreTooNewError } from './migrate.js';
 import { MIGRATIONS } from './migrations/migrations.js';
+import { prepared } from './prepared.js';
 import { DataDirInUseError, SERVING_LOCK_FILE, takeServingLock } from './serving-lock.js';
 import { openStore, STORE_FILE } from './store.js';
 
@@ -133,6 +135,43 @@ describe('the store', () => {
     await Promise.all([transaction, exclusive]);
     expect(order).toEqual(['transaction', 'exclusive']);
     await store.close();
+  });
+
+  it('reads what is committed at once while a transaction is under way, and what it wrote after its commit', async () => {
+    const store = openStore({ dataDir: dir.path, nowMs: 1 });
+    const find = prepared((db, { name }: { name: string }) =>
+      db.selectFrom('tenants').select('name').where('name', '=', name),
+    );
+    const read = async () => (await find(store.reads, { name: 'one' })).rows;
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    let end = () => {};
+    const ending = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const transaction = store.db.transaction().execute(async (tx) => {
+      await tx.insertInto('tenants').values(tenant('one')).execute();
+      expect((await find(tx, { name: 'one' })).rows).toEqual([{ name: 'one' }]);
+      begin();
+      await ending;
+    });
+    await begun;
+    expect(await read()).toEqual([]);
+    end();
+    await transaction;
+    expect(await read()).toEqual([{ name: 'one' }]);
+    await store.close();
+  });
+
+  it('brings the log into the file when it is closed, and never writes by the connection that reads', async () => {
+    const store = openStore({ dataDir: dir.path, nowMs: 1 });
+    await expect(store.reads.insertInto('tenants').values(tenant('one')).execute()).rejects.toThrow(/readonly/);
+    await store.db.insertInto('tenants').values(tenant('two')).execute();
+    expect(await names({ ...store, db: store.reads })).toEqual(['two']);
+    await store.close();
+    expect(existsSync(join(dir.path, `${STORE_FILE}-wal`))).toBe(false);
   });
 
   it('takes turns with another process that writes', async () => {

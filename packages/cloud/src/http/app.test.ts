@@ -3,6 +3,8 @@ import type { Scope } from '@drover/shared/api/keys';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { openStore } from '../db/store.js';
+import { Keys } from '../keys/keys.js';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
 import { endpoint } from './endpoint.js';
 
@@ -63,6 +65,16 @@ describe('the HTTP app', () => {
     expect((await cloud.get('/robots', { 'svc-api-key': secret })).status).toBe(200);
     expect(await cloud.services.keys.revoke(uuid)).toBe(true);
     expect((await cloud.get('/robots', { 'svc-api-key': secret })).status).toBe(401);
+  });
+
+  it('refuses a key that another process revoked, from the next request on', async () => {
+    const tenantKey = (await cloud.services.tenants.findKey('default')) ?? 0;
+    const { uuid, secret } = await cloud.services.keys.create({ tenantKey, name: 'temporary' });
+    expect((await cloud.get('/robots', { 'svc-api-key': secret })).status).toBe(200);
+    const other = openStore({ dataDir: cloud.dataDir, nowMs: 0 });
+    expect(await new Keys({ store: other, now: Date.now }).revoke(uuid)).toBe(true);
+    expect((await cloud.get('/robots', { 'svc-api-key': secret })).status).toBe(401);
+    await other.close();
   });
 
   it('refuses a key without the scope of the route, before the body', async () => {

@@ -3,7 +3,7 @@ import { ALL_SCOPES, type Scope, scope } from '@drover/shared/api/keys';
 import { v7 as newUuid } from 'uuid';
 import { z } from 'zod';
 import { prepared } from '../db/prepared.js';
-import type { Db } from '../db/store.js';
+import type { Db, Store } from '../db/store.js';
 import type { Caller } from '../http/caller.js';
 import { hashSecret, newSecret, secretHint } from './secrets.js';
 
@@ -22,6 +22,9 @@ export interface KeyRow {
 
 const storedScopes = z.array(scope);
 
+/** Sets of scopes kept, by their stored text: keys have a handful of different ones. */
+const SCOPE_SETS_MAX = 100;
+
 /** Looked up for each request, so that a key revoked by whatever process is refused from the next one on. */
 const liveKey = prepared((db, { secretHash }: { secretHash: string }) =>
   db
@@ -34,20 +37,32 @@ const liveKey = prepared((db, { secretHash }: { secretHash: string }) =>
 
 export class Keys {
   readonly #db: Db;
+  readonly #reads: Db;
   readonly #now: () => number;
+  readonly #scopeSets = new Map<string, ReadonlySet<Scope>>();
 
-  constructor(options: { db: Db; now: () => number }) {
-    this.#db = options.db;
+  constructor(options: { store: Pick<Store, 'db' | 'reads'>; now: () => number }) {
+    this.#db = options.store.db;
+    this.#reads = options.store.reads;
     this.#now = options.now;
   }
 
   /** Whose key this is; undefined where it is nobody's or was revoked. */
   readonly authenticate = async (secret: string): Promise<Caller | undefined> => {
-    const [row] = (await liveKey(this.#db, { secretHash: hashSecret(secret) })).rows;
+    const [row] = (await liveKey(this.#reads, { secretHash: hashSecret(secret) })).rows;
     if (!row) return undefined;
-    const scopes = new Set(storedScopes.parse(JSON.parse(row.scopes)));
+    const scopes = this.#scopeSet(row.scopes);
     return { tenantKey: row.tenant_key, tenantUuid: row.tenant_uuid, keyUuid: row.uuid, scopes };
   };
+
+  #scopeSet(stored: string): ReadonlySet<Scope> {
+    const kept = this.#scopeSets.get(stored);
+    if (kept) return kept;
+    const scopes = new Set(storedScopes.parse(JSON.parse(stored)));
+    if (this.#scopeSets.size >= SCOPE_SETS_MAX) this.#scopeSets.clear();
+    this.#scopeSets.set(stored, scopes);
+    return scopes;
+  }
 
   /** Makes a key and returns its secret, which is not stored and can't be shown again. */
   async create(options: {

@@ -73,7 +73,7 @@ export class Robots {
   }
 
   /** The robot of a path. @throws ApiError robot_not_found, also for another tenant's */
-  async find(tenantKey: number, id: string, db: Db = this.#store.db): Promise<RobotRef> {
+  async find(tenantKey: number, id: string, db: Db = this.#store.reads): Promise<RobotRef> {
     const [ref] = (await findRobot(db, { tenantKey, id })).rows;
     if (!ref) throw robotNotFound(id);
     return ref;
