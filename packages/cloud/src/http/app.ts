@@ -4,13 +4,13 @@
  * content type, size, JSON, schema; and whatever is thrown on the way ends in one error handler.
  */
 import { ApiError } from '@drover/shared/api/errors';
-import express, { type Express, type RequestHandler, type Router } from 'express';
+import express, { type Express, type RequestHandler, Router } from 'express';
 import type { Logger } from 'pino';
 import { type Authenticate, requireCaller } from './caller.js';
 import type { Endpoint } from './endpoint.js';
 import { errorHandler } from './errors.js';
 import { requestLog } from './request-log.js';
-import { endpointRouter } from './router.js';
+import { endpointRoutes } from './router.js';
 
 export interface AppDeps {
   readonly log: Logger;
@@ -29,10 +29,17 @@ export function createApp(deps: AppDeps): Express {
   app.set('case sensitive routing', true);
   app.use(requestLog(deps.log), securityHeaders);
   if (deps.observe) app.use(deps.observe);
-  for (const router of deps.open ?? []) app.use(router);
+  const routes = endpointRoutes(deps.endpoints, deps.log);
+  const open = Router({ caseSensitive: true });
+  for (const router of deps.open ?? []) open.use(router);
+  app.use((request, response, next) => {
+    // None of the open pages' paths has the shape of an endpoint's: requests for those need not be matched against each of them.
+    if (routes.mayHave(request.path)) next();
+    else open(request, response, next);
+  });
   app.use(requireCaller(deps.authenticate));
   app.use(refuseBrokenPath);
-  app.use(endpointRouter(deps.endpoints, deps.log));
+  app.use(routes.handle);
   app.use((request) => {
     throw new ApiError('not_found', `there is no ${request.method} ${request.path}`);
   });

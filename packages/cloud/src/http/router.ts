@@ -11,7 +11,7 @@ import { requestIdOf } from './request-log.js';
  * The routes of all endpoints, in order. Express looks through its routes one by one, so they are told apart first by what costs
  * next to nothing: how many parts a path has, and the first of them.
  */
-export function endpointRouter(endpoints: readonly Endpoint[], log: Logger): RequestHandler {
+export function endpointRoutes(endpoints: readonly Endpoint[], log: Logger) {
   const routers = new Map<string, Router>();
   for (const endpoint of endpoints) {
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -22,11 +22,12 @@ export function endpointRouter(endpoints: readonly Endpoint[], log: Logger): Req
     handlers.push((request, response) => answer(endpoint, request, response, log));
     router[endpoint.method](path, ...handlers);
   }
-  return (request, response, next) => {
+  const handle: RequestHandler = (request, response, next) => {
     const router = routers.get(shapeOf(request.path));
     if (router) router(request, response, next);
     else next();
   };
+  return { handle, mayHave: (path: string) => routers.has(shapeOf(path)) };
 }
 
 /** Alike for a route and for the paths that it matches: a slash at the end does not count there. */
@@ -59,10 +60,14 @@ async function answer(endpoint: Endpoint, request: Request, response: Response, 
       return log.child({ request_id: requestIdOf(response) });
     },
   });
-  response.status(status);
-  if (body === undefined) response.end();
-  else if (body instanceof JsonText) response.type('application/json').send(body.text);
-  else response.json(body);
+  if (body === undefined) response.status(status).end();
+  else sendJson(response, status, body instanceof JsonText ? body.text : JSON.stringify(body));
+}
+
+/** What Express's own does besides (ETags, conditional requests) we have switched off, or never do. */
+function sendJson(response: Response, status: number, text: string): void {
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) };
+  response.writeHead(status, headers).end(text);
 }
 
 function checkedQuery(endpoint: Endpoint, request: Request): unknown {

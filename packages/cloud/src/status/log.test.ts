@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { createLog } from './log.js';
+import { tempDir } from '../testing/cloud.js';
+import { createLog, gatheredLines } from './log.js';
 
 /** What SQLite itself throws when there is no room. */
 function fullDisk(): unknown {
@@ -52,5 +55,36 @@ describe('the log', () => {
       expect.objectContaining({ message: 'a defect', stack: expect.any(String) }),
       expect.objectContaining({ message: 'a defect', stack: expect.any(String) }),
     ]);
+  });
+
+  it('writes lines some at once, and a warning at once with those before it, in their order', () => {
+    const dir = tempDir();
+    const file = join(dir.path, 'log');
+    const destination = gatheredLines(file);
+    const log = createLog({ level: 'info', monotonicNow: () => 0, destination });
+    const written = () =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line).msg);
+    log.info('one');
+    log.child({ part: 'gateway' }).info('two');
+    expect(written()).toEqual([]);
+    log.child({ part: 'gateway' }).warn('three');
+    expect(written()).toEqual(['one', 'two', 'three']);
+    log.info('x'.repeat(10_000));
+    expect(written()).toHaveLength(4);
+    dir.remove();
+  });
+
+  it('writes what waits when the process ends', () => {
+    const dir = tempDir();
+    const file = join(dir.path, 'log');
+    const others = new Set(process.listeners('exit'));
+    const log = createLog({ level: 'info', monotonicNow: () => 0, destination: gatheredLines(file) });
+    log.info('last words');
+    for (const atExit of process.listeners('exit')) if (!others.has(atExit)) atExit(0);
+    expect(readFileSync(file, 'utf8')).toContain('last words');
+    dir.remove();
   });
 });

@@ -10,6 +10,12 @@ const REPEAT_MS = 60_000;
 /** Kinds of lines remembered: a handful exist. One more, and the oldest may be said again early. */
 const KINDS_MAX = 100;
 
+/** How long a line may wait for others, and how much at most does. */
+const GATHER_MS = 50;
+const GATHERED_BYTES_MAX = 8 * 1024;
+/** pino's number for it. */
+const WARN = 40;
+
 interface Said {
   atMs: number;
   unsaid: number;
@@ -55,8 +61,34 @@ export function createLog({ level, monotonicNow, destination }: LogOptions): Log
       method.apply(this, [told, String(message)]);
     },
   };
-  // Synchronous: else lines that are still being written when the process exits are lost, or land after later ones.
-  return pino({ level, hooks }, destination ?? pino.destination({ sync: true }));
+  return pino({ level, hooks }, destination ?? gatheredLines());
+}
+
+/**
+ * Lines are written some at once: a system call for each costs a request more than its queries do. A line at warn and above
+ * goes out at once, with those before it, and so does all at the process's end; a kill takes the last GATHER_MS of the others.
+ * What is written is written synchronously, so that nothing is lost or out of order at an exit.
+ */
+export function gatheredLines(target: string | number = process.stdout.fd): DestinationStream {
+  const out = pino.destination({ dest: target, sync: true, minLength: GATHERED_BYTES_MAX });
+  let timer: NodeJS.Timeout | undefined;
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    out.flushSync();
+  };
+  process.once('exit', flush);
+  const lines = {
+    // Asks pino for the level of each line.
+    [pino.symbols.needsMetadataGsym]: true as const,
+    lastLevel: 0,
+    write(line: string) {
+      out.write(line);
+      if (lines.lastLevel >= WARN) flush();
+      else timer ??= setTimeout(flush, GATHER_MS).unref();
+    },
+  };
+  return lines;
 }
 
 function hasError(fields: unknown): fields is { err: unknown } {
