@@ -282,7 +282,7 @@ export class Commands {
    * An inbox that has shown that it knows all we were told of it gets those as well that it has taken: it answers with what
    * it knows. A cloud that was restored from a backup learns so of outcomes which it had acknowledged since.
    */
-  async deliverable(robot: RobotRef, inbox: InboxRef, written: ReadonlySet<string>) {
+  async deliverable(robot: RobotRef, inbox: InboxRef, written: Pick<ReadonlySet<string>, 'has'>) {
     const { db } = this.#store;
     const inboxId = inbox.id;
     // One that is stored after this look is announced after it.

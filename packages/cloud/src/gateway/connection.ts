@@ -5,7 +5,7 @@ import type { DownMessage } from '@drover/shared/link/down';
 import { CloseCode, PING_INTERVAL_MS, SILENCE_MAX_MS } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
 import type { Logger } from 'pino';
-import type { RawData, WebSocket } from 'ws';
+import { type RawData, WebSocket } from 'ws';
 
 /** What a robot may leave unread before its connection is given up: the largest desired state and a few commands. */
 const UNSENT_BYTES_MAX = 32 * 1024 * 1024;
@@ -13,22 +13,31 @@ const UNSENT_BYTES_MAX = 32 * 1024 * 1024;
 /** RFC 6455 section 5.5: a control frame carries at most 125 bytes, two of them the code. */
 const CLOSE_REASON_BYTES_MAX = 123;
 
-export interface ConnectionEvents {
-  message: (message: UpMessage) => void;
-  ended: (ending: SessionEnding) => void;
+/** What hears of a connection. */
+export interface ConnectionListener {
+  accept(message: UpMessage): void;
+  ended(ending: SessionEnding): void;
   /** Something that was sent has been taken by the network. */
-  flushed: () => void;
+  flushed(): void;
+}
+
+/** A websocket that knows its connection, so that all of them share their handlers: idle robots are many. */
+export class RobotSocket extends WebSocket {
+  connection: Connection | undefined;
 }
 
 /**
  * One robot's websocket: framing, liveness and closing; knows nothing of what the messages mean. Whatever a peer sends,
  * the answer is a message handed on or a close with a code and a reason, never a throw.
+ *
+ * An idle robot's costs memory for as long as it is connected: no closures, and no logger, of its own.
  */
 export class Connection {
-  readonly #socket: WebSocket;
+  readonly #socket: RobotSocket;
   readonly #stream: Socket;
   readonly #log: Logger;
-  readonly #events: ConnectionEvents;
+  readonly #robotId: string;
+  #listener: ConnectionListener | undefined;
   readonly #reader = FrameReader.up();
   readonly #writer = new FrameWriter<DownMessage>();
   #bytesSeen = 0;
@@ -40,21 +49,24 @@ export class Connection {
   #silent = false;
   #ended = false;
 
-  constructor(socket: WebSocket, stream: Socket, events: ConnectionEvents, log: Logger, nowMs: number) {
+  constructor(socket: RobotSocket, stream: Socket, robotId: string, log: Logger, nowMs: number) {
     this.#socket = socket;
     this.#stream = stream;
-    this.#events = events;
+    this.#robotId = robotId;
     this.#log = log;
     this.#heardAtMs = nowMs;
     this.#pingedAtMs = nowMs;
     stream.setNoDelay(true);
-    socket.on('message', (data, isBinary) => this.#frame(data, isBinary));
-    socket.on('ping', (data) => {
-      this.#pingDue = data;
-      this.#answerPing();
-    });
-    socket.on('error', (error) => this.#log.debug({ err: error }, 'robot connection error'));
-    socket.on('close', (code) => this.#close(code));
+    socket.connection = this;
+    socket.on('message', onMessage);
+    socket.on('ping', onPing);
+    socket.on('error', onError);
+    socket.on('close', onClose);
+  }
+
+  /** Who hears of it; to be called in the turn in which it was made. */
+  tell(listener: ConnectionListener): void {
+    this.#listener = listener;
   }
 
   /** Written, and not taken by the network yet. */
@@ -78,15 +90,16 @@ export class Connection {
   /** Sends one message; dropped without a word on a connection that is closing, since its session is over anyway. */
   send(message: DownMessage): void {
     if (!this.isOpen) return;
-    for (const frame of this.#writer.frames(message)) this.#socket.send(frame, this.#events.flushed);
+    for (const frame of this.#writer.frames(message)) this.#socket.send(frame, () => this.#listener?.flushed());
     if (this.#socket.bufferedAmount > UNSENT_BYTES_MAX) {
-      this.#log.warn({ unsent_bytes: this.#socket.bufferedAmount }, 'robot does not read; connection given up');
+      const unsent = this.#socket.bufferedAmount;
+      this.#log.warn({ robot: this.#robotId, unsent_bytes: unsent }, 'robot does not read; connection given up');
       this.#socket.terminate();
     }
   }
 
   close(code: CloseCode, reason: string): void {
-    this.#log.debug({ code, reason }, 'closing robot connection');
+    this.#log.debug({ robot: this.#robotId, code, reason }, 'closing robot connection');
     this.#socket.close(code, cut(reason));
   }
 
@@ -131,7 +144,9 @@ export class Connection {
     });
   }
 
-  #frame(data: RawData, isBinary: boolean): void {
+  // What its socket calls:
+
+  frame(data: RawData, isBinary: boolean): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (!isBinary) {
       this.close(CloseCode.unsupportedData, 'text frames are not part of this protocol');
@@ -139,24 +154,53 @@ export class Connection {
     }
     try {
       const message = this.#reader.accept(asBytes(data));
-      if (message) this.#events.message(message);
+      if (message) this.#listener?.accept(message);
     } catch (error) {
       if (error instanceof LinkError) {
-        this.#log.warn({ reason: error.message }, 'robot sent what the link does not allow');
+        this.#log.warn({ robot: this.#robotId, reason: error.message }, 'robot sent what the link does not allow');
         this.close(error.closeCode, error.message);
       } else {
-        this.#log.error({ err: error }, 'robot message failed');
+        this.#log.error({ robot: this.#robotId, err: error }, 'robot message failed');
         this.close(CloseCode.internalError, 'internal error');
       }
     }
   }
 
-  #close(code: number): void {
+  pinged(data: Buffer): void {
+    this.#pingDue = data;
+    this.#answerPing();
+  }
+
+  failed(error: Error): void {
+    this.#log.debug({ robot: this.#robotId, err: error }, 'robot connection error');
+  }
+
+  closed(code: number): void {
     if (this.#ended) return;
     this.#ended = true;
     // 1006 is what ws reports where no close frame came (RFC 6455 section 7.1.5).
-    this.#events.ended(this.#silent ? 'silent' : code === 1006 ? 'reset' : 'clean');
+    this.#listener?.ended(this.#silent ? 'silent' : code === 1006 ? 'reset' : 'clean');
   }
+}
+
+function connectionOf(socket: WebSocket): Connection | undefined {
+  return socket instanceof RobotSocket ? socket.connection : undefined;
+}
+
+function onMessage(this: WebSocket, data: RawData, isBinary: boolean): void {
+  connectionOf(this)?.frame(data, isBinary);
+}
+
+function onPing(this: WebSocket, data: Buffer): void {
+  connectionOf(this)?.pinged(data);
+}
+
+function onError(this: WebSocket, error: Error): void {
+  connectionOf(this)?.failed(error);
+}
+
+function onClose(this: WebSocket, code: number): void {
+  connectionOf(this)?.closed(code);
 }
 
 function asBytes(data: RawData): Uint8Array {

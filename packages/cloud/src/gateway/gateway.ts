@@ -4,14 +4,14 @@ import type { Duplex } from 'node:stream';
 import type { SessionEnding } from '@drover/shared/api/link';
 import { CloseCode, FRAME_BYTES_MAX, LINK_PATH, LINK_SUBPROTOCOL, YIELD_HEADER } from '@drover/shared/link/protocol';
 import type { Logger } from 'pino';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocketServer, type Server as WebSocketServerOf } from 'ws';
 import type { Bus } from '../bus/bus.js';
 import type { RobotRef } from '../robots/robots.js';
 import { Admission, type AdmissionBounds, type Place } from './admission.js';
-import { Connection } from './connection.js';
+import { Connection, RobotSocket } from './connection.js';
 import { Presence, type PresenceStore, type UnstoredChanges } from './presence.js';
 import type { SessionRegistry } from './registry.js';
-import { RobotSession } from './session.js';
+import { RobotSession, type SessionOptions } from './session.js';
 import type { SessionPorts } from './session-ports.js';
 
 /** Sessions are looked at this often for pings and silence: one timer for all. */
@@ -52,7 +52,9 @@ export class Gateway {
   readonly #log: Logger;
   readonly #presence: Presence;
   readonly #admission: Admission;
-  readonly #sockets: WebSocketServer;
+  readonly #sockets: WebSocketServerOf<typeof RobotSocket>;
+  /** What all sessions share. */
+  readonly #ofSessions: SessionOptions;
   /** Connections that have not said hello yet, and all others: for ticks and for stopping. */
   readonly #sessions = new Set<RobotSession>();
   readonly #unsubscribe: (() => void)[] = [];
@@ -68,7 +70,7 @@ export class Gateway {
     this.#presence = new Presence({ store, unstored, log: this.#log, now, monotonicNow, ...timings });
     const bounds = options.admission ?? {};
     this.#admission = new Admission({ monotonicNow, bounds, onRefused: () => this.#refused() });
-    this.#sockets = new WebSocketServer({
+    this.#sockets = new WebSocketServer<typeof RobotSocket>({
       noServer: true,
       // Deflate costs 18 times the memory a session (docs/decisions.md).
       perMessageDeflate: false,
@@ -76,7 +78,17 @@ export class Gateway {
       // Connection answers pings.
       autoPong: false,
       handleProtocols: () => LINK_SUBPROTOCOL,
+      WebSocket: RobotSocket,
+      // We know them ourselves.
+      clientTracking: false,
     });
+    this.#ofSessions = {
+      ...options,
+      ...(timings && { helloTimeoutMs: timings.helloTimeoutMs }),
+      log: this.#log,
+      admit: (session) => this.#admit(session),
+      gone: (session, ending) => this.#gone(session, ending),
+    };
   }
 
   async start(): Promise<void> {
@@ -101,8 +113,10 @@ export class Gateway {
 
   /** Answers the upgrade requests of `server`. */
   attach(server: Server): void {
+    // Made once: it stays with the socket, and one made below would keep the request and its headers there as well.
+    const onError = (error: Error) => this.#log.debug({ err: error }, 'upgrade socket error');
     server.on('upgrade', (request, socket, head) => {
-      socket.on('error', (error) => this.#log.debug({ err: error }, 'upgrade socket error'));
+      socket.on('error', onError);
       if (this.#stopping) return refuse(socket, 503, 'unavailable', 'the cloud is stopping');
       if (!(socket instanceof Socket)) return refuse(socket, 400, 'invalid_request', 'websockets come over TCP here');
       if (pathOf(request) !== LINK_PATH) {
@@ -184,30 +198,10 @@ export class Gateway {
     return token === undefined ? undefined : await this.#options.robots.authenticateToken(token);
   }
 
-  #open(robot: RobotRef, webSocket: WebSocket, stream: Socket, place: Place): void {
-    const { monotonicNow } = this.#options;
-    const log = this.#log.child({ robot: robot.id });
-    const events = {
-      message: (message: Parameters<RobotSession['accept']>[0]) => session.accept(message),
-      ended: (ending: SessionEnding) => session.ended(ending),
-      flushed: () => session.flushed(),
-    };
-    const session: RobotSession = new RobotSession(
-      robot,
-      new Connection(webSocket, stream, events, log, monotonicNow()),
-      {
-        ...this.#options,
-        ...(this.#options.timings && { helloTimeoutMs: this.#options.timings.helloTimeoutMs }),
-        log: this.#log,
-        admit: (admitted) => this.#admit(admitted),
-        greeted: () => place.greeted(),
-        opened: () => place.leave(),
-        gone: (ended, ending) => {
-          place.leave();
-          this.#gone(ended, ending);
-        },
-      },
-    );
+  #open(robot: RobotRef, webSocket: RobotSocket, stream: Socket, place: Place): void {
+    const connection = new Connection(webSocket, stream, robot.id, this.#log, this.#options.monotonicNow());
+    const session = new RobotSession(robot, connection, this.#ofSessions, place);
+    connection.tell(session);
     this.#sessions.add(session);
   }
 

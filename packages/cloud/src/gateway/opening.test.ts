@@ -87,7 +87,8 @@ describe('50 robots that come back to a cloud that knows them', () => {
     restore();
     // The look at deadlines may come between.
     expect(counts.statements / tokens.length).toBeLessThan(13.5);
-    expect(commitsIn(cloud.dataDir) - commits).toBeLessThan(5);
+    // Two or three, and more where a busy machine spreads them over its time; one by one they would be over a hundred.
+    expect(commitsIn(cloud.dataDir) - commits).toBeLessThan(25);
   });
 
   async function countedStatements({ store }: ConnectedCloud) {

@@ -43,7 +43,7 @@ export interface SessionPorts {
     deliverable(
       robot: RobotRef,
       inbox: InboxRef,
-      written: ReadonlySet<string>,
+      written: Pick<ReadonlySet<string>, 'has'>,
     ): Promise<{ commands: DeliverableCommand[]; cancels: string[]; more: boolean }>;
     taken(robot: RobotRef, inbox: InboxRef, taken: CommandTaken): Promise<void>;
     /** The newest feedback of goals, by uuid. */

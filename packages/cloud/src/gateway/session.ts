@@ -12,7 +12,6 @@ import {
 } from '@drover/shared/link/protocol';
 import type { Answer, Question } from '@drover/shared/link/query';
 import type { UpMessage } from '@drover/shared/link/up';
-import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { DeliverableCommand } from '../commands/commands.js';
 import type { InboxRef } from '../commands/inboxes.js';
@@ -21,20 +20,19 @@ import { bytesOf } from '../data/writer.js';
 import { storeTrouble } from '../db/errors.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import { type RobotRef, uidOf } from '../robots/robots.js';
+import type { Place } from './admission.js';
 import { Coalesced } from './coalesced.js';
 import { endingOf } from './failure.js';
 import { Intake } from './intake.js';
 import { NewestFeedback } from './newest-feedback.js';
 import { isAboutCompose, OpenQuestions, QUESTIONS_SINCE_VERSION } from './open-questions.js';
 import type { SessionConnection, SessionPorts } from './session-ports.js';
+import { WrittenCommands } from './written-commands.js';
 
+/** What all sessions share. */
 export interface SessionOptions extends SessionPorts {
   /** Called once the robot has said hello, before anything is sent to it: ends an older session of the same robot. */
   admit: (session: RobotSession) => void;
-  /** Called once the robot has said hello. */
-  greeted?: () => void;
-  /** Called once all that a session begins with is done, or has failed. */
-  opened?: () => void;
   /** Called once, when the connection has ended. */
   gone: (session: RobotSession, ending: SessionEnding) => void;
 }
@@ -51,37 +49,40 @@ const CLOCK_UNSENT_BYTES_MAX = 64 * 1024;
 /** Batches under way at once; an agent that sends more than this before an acknowledgement breaks the protocol. */
 const BATCHES_IN_FLIGHT_MAX = 64;
 
+const NO_LANE = { live: false, backfill: false };
+const ALL_LANES = { live: true, backfill: true };
+
 /**
  * One robot's conversation, from hello to the end of its connection:
  *
  *     greeting --hello--> admitted --welcome, desired, commands--> open --connection ended--> ended
  *
  * Nothing is kept here that a kill may lose: what a robot was told or has told is in the store before it is acknowledged.
+ * Ten thousand of them are idle most of the time: what only some need is made when they do.
  */
 export class RobotSession {
   readonly robot: RobotRef;
   readonly #ports: SessionOptions;
   readonly #connection: SessionConnection;
-  readonly #log: Logger;
-  readonly #helloTimer: NodeJS.Timeout;
-  /** Commands, and cancels, written on this connection and not ended: none is written to it twice. */
-  readonly #written = new Set<string>();
-  readonly #cancelled = new Set<string>();
-  readonly #questions: OpenQuestions;
+  /** Of those in which robots are opened: until all that the session begins with is done, or has failed. */
+  #place: Place | undefined;
+  #helloTimer: NodeJS.Timeout | undefined;
+  readonly #written = new WrittenCommands();
+  #questions: OpenQuestions | undefined;
   #state: 'greeting' | 'admitted' | 'open' | 'ended' = 'greeting';
   #spoolId = '';
   /** Lanes whose next batch must follow on what is stored. */
-  #lanesOpen = new Set<Batch['lane']>();
+  #lanesOpen: Readonly<Record<Batch['lane'], boolean>> = NO_LANE;
   /** Undefined until it is known, and where it is an old copy whose agent will come again. */
   #inbox: InboxRef | undefined;
   #linkVersion = 0;
   #desiredRevision = -1;
-  #desiredLoop = new Coalesced(() => this.#sendDesired());
-  #deliveryLoop = new Coalesced(() => this.#deliver());
+  readonly #desiredLoop = new Coalesced();
+  readonly #deliveryLoop = new Coalesced();
   /** How often it was heard that something waits in the store, and up to which of these that was written. */
   #announced = 1;
   #caughtUpTo = 0;
-  readonly #feedback: NewestFeedback;
+  #feedback: NewestFeedback | undefined;
   #batchesInFlight = 0;
   /** Something waits until the robot has read on. */
   #isHeld = false;
@@ -89,14 +90,12 @@ export class RobotSession {
   /** Robot's clock + offset = ours: what hello lets us guess, until the robot has measured it. */
   #clockOffsetMs = 0;
 
-  constructor(robot: RobotRef, connection: SessionConnection, ports: SessionOptions) {
+  constructor(robot: RobotRef, connection: SessionConnection, ports: SessionOptions, place?: Place) {
     this.robot = robot;
     this.#connection = connection;
-    this.#questions = new OpenQuestions({ send: (query) => connection.send(query), newId: uuidv7 });
     this.#ports = ports;
+    this.#place = place;
     this.#intake = new Intake(connection);
-    this.#feedback = new NewestFeedback((newest) => ports.commands.feedback(robot, newest));
-    this.#log = ports.log.child({ robot: robot.id });
     const helloTimeoutMs = ports.helloTimeoutMs ?? HELLO_TIMEOUT_MS;
     this.#helloTimer = setTimeout(
       () => connection.close(CloseCode.helloTimeout, `no hello within ${helloTimeoutMs / 1000} s`),
@@ -123,13 +122,13 @@ export class RobotSession {
 
   /** The desired state has changed: send it, the newest only. */
   desiredChanged(): void {
-    if (this.#state === 'open') this.#attempt(this.#desiredLoop.run());
+    if (this.#state === 'open') this.#attempt(this.#sendDesiredSoon());
   }
 
   /** Commands or cancels wait in the store: send them. */
   commandsWaiting(): void {
     this.#announced += 1;
-    if (this.#state === 'open') this.#attempt(this.#deliveryLoop.run());
+    if (this.#state === 'open') this.#attempt(this.#deliverSoon());
   }
 
   /**
@@ -164,6 +163,7 @@ export class RobotSession {
     if (isAboutCompose(question) && this.#linkVersion < COMPOSE_SINCE_VERSION) {
       throw new NoAnswerError('too_old', 'its agent is too old to be asked about compose; update the agent');
     }
+    this.#questions ??= new OpenQuestions({ send: (query) => this.#connection.send(query), newId: uuidv7 });
     return await this.#questions.ask(question);
   }
 
@@ -171,13 +171,14 @@ export class RobotSession {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     clearTimeout(this.#helloTimer);
-    this.#questions.end();
+    this.#leavePlace();
+    this.#questions?.end();
     this.#ports.gone(this, ending);
   }
 
   accept(message: UpMessage): void {
     if (message.kind === 'hello') {
-      if (this.#state === 'greeting') this.#attempt(this.#greet(message).finally(this.#ports.opened));
+      if (this.#state === 'greeting') this.#attempt(this.#greet(message).finally(() => this.#leavePlace()));
       else this.close(CloseCode.badMessage, 'hello came twice');
       return;
     }
@@ -187,12 +188,13 @@ export class RobotSession {
     }
     switch (message.kind) {
       case 'applied':
-        this.#log.debug({ revision: message.revision }, 'desired state applied');
+        this.#ports.log.debug({ robot: this.robot.id, revision: message.revision }, 'desired state applied');
         break;
       case 'command_taken':
         this.#attempt(this.#intake.write(this.#taken(message)));
         break;
       case 'command_feedback':
+        this.#feedback ??= new NewestFeedback((newest) => this.#ports.commands.feedback(this.robot, newest));
         this.#attempt(this.#feedback.came(message));
         break;
       case 'command_outcome':
@@ -220,7 +222,8 @@ export class RobotSession {
         this.#ports.compose.reported(this.robot, message, this.#clockOffsetMs, this.#ports.now());
         break;
       case 'answer':
-        if (!this.#questions.answered(message)) this.#log.debug('an answer that nobody waits for (any more)');
+        if (this.#questions?.answered(message)) break;
+        this.#ports.log.debug({ robot: this.robot.id }, 'an answer that nobody waits for (any more)');
         break;
       default:
         message satisfies never;
@@ -229,6 +232,7 @@ export class RobotSession {
 
   async #greet(hello: Hello): Promise<void> {
     clearTimeout(this.#helloTimer);
+    this.#helloTimer = undefined;
     if (hello.link_version < LINK_VERSION_OLDEST || hello.link_version > LINK_VERSION) {
       const served = `${LINK_VERSION_OLDEST} to ${LINK_VERSION}`;
       const older = hello.link_version > LINK_VERSION ? 'cloud' : 'agent';
@@ -238,9 +242,9 @@ export class RobotSession {
       );
     }
     this.#state = 'admitted';
-    this.#ports.greeted?.();
+    this.#place?.greeted();
     this.#spoolId = hello.spool.id;
-    if (hello.spool.first_seq) this.#lanesOpen = new Set(['live', 'backfill']);
+    if (hello.spool.first_seq) this.#lanesOpen = ALL_LANES;
     this.#linkVersion = hello.link_version;
     this.#clockOffsetMs = this.#ports.now() - hello.robot_now_ms;
     this.#ports.admit(this);
@@ -264,12 +268,26 @@ export class RobotSession {
       inbox: stands,
     });
     this.#state = 'open';
-    this.#log.info(
-      { agent_version: hello.agent_version, ros: hello.ros, clock_ahead_ms: -this.#clockOffsetMs },
+    const { agent_version, ros } = hello;
+    this.#ports.log.info(
+      { robot: this.robot.id, agent_version, ros, clock_ahead_ms: -this.#clockOffsetMs },
       'robot connected',
     );
-    await this.#desiredLoop.run();
-    await this.#deliveryLoop.run();
+    await this.#sendDesiredSoon();
+    await this.#deliverSoon();
+  }
+
+  #leavePlace(): void {
+    this.#place?.leave();
+    this.#place = undefined;
+  }
+
+  #sendDesiredSoon(): Promise<void> {
+    return this.#desiredLoop.run(() => this.#sendDesired());
+  }
+
+  #deliverSoon(): Promise<void> {
+    return this.#deliveryLoop.run(() => this.#deliver());
   }
 
   async #sendDesired(): Promise<void> {
@@ -289,8 +307,7 @@ export class RobotSession {
       for (const uuid of due.cancels) {
         // Before its command it would come too early, and only once.
         if (!this.#written.has(uuid) && due.more) continue;
-        if (this.#cancelled.has(uuid)) continue;
-        this.#cancelled.add(uuid);
+        if (!this.#written.addCancel(uuid)) continue;
         this.#connection.send({ kind: 'command_cancel', uuid });
       }
       more = due.more;
@@ -319,8 +336,7 @@ export class RobotSession {
   async #outcome(outcome: CommandOutcome): Promise<void> {
     const { stampMs } = stampsOf(outcome.finished_robot_ms, this.#clockOffsetMs, this.#ports.now());
     await this.#ports.commands.ended(this.robot, this.#inbox, outcome, stampMs);
-    this.#written.delete(outcome.uuid);
-    this.#cancelled.delete(outcome.uuid);
+    this.#written.ended(outcome.uuid);
     this.#connection.send({ kind: 'outcome_ack', uuid: outcome.uuid });
   }
 
@@ -334,8 +350,8 @@ export class RobotSession {
     }
     this.#batchesInFlight += 1;
     try {
-      const opens = !this.#lanesOpen.has(batch.lane);
-      this.#lanesOpen.add(batch.lane);
+      const opens = !this.#lanesOpen[batch.lane];
+      if (opens) this.#lanesOpen = { ...this.#lanesOpen, [batch.lane]: true };
       const seq = await this.#ports.data.write(this.robot, batch, receivedMs, opens);
       this.#connection.send({ kind: 'batch_ack', spool_id: batch.spool_id, lane: batch.lane, seq });
     } finally {
@@ -371,9 +387,11 @@ export class RobotSession {
       // What was under way when the session ended fails as well, and is of no interest.
       if (this.#hasEnded()) return;
       const { code, reason, ours } = endingOf(error);
-      if (ours) this.#log.error({ err: error }, 'session failed');
+      const { log } = this.#ports;
+      const robot = this.robot.id;
+      if (ours) log.error({ robot, err: error }, 'session failed');
       // A store that takes nothing refuses all robots: with the error the log knows these lines for one condition.
-      else this.#log.warn({ reason, ...(storeTrouble(error) && { err: error }) }, 'session refused');
+      else log.warn({ robot, reason, ...(storeTrouble(error) && { err: error }) }, 'session refused');
       this.close(code, reason);
     });
   }

@@ -121,7 +121,8 @@ export class FrameWriter<M extends UpMessage | DownMessage> {
 /** Turns frames back into messages, each checked against its schema. One a session and direction. */
 export class FrameReader<M> {
   readonly #schema: z.ZodType<M>;
-  readonly #partial = new Map<number, { pieces: Uint8Array[]; byteCount: number }>();
+  /** Made with the first part: most sessions never get one. */
+  #partial: Map<number, { pieces: Uint8Array[]; byteCount: number }> | undefined;
   /** Held of all messages under way: one peer gets the memory of one message, however many it begins. */
   #heldBytes = 0;
 
@@ -166,6 +167,7 @@ export class FrameReader<M> {
   }
 
   #collect(piece: z.infer<typeof part>): Uint8Array | undefined {
+    this.#partial ??= new Map();
     const known = this.#partial.get(piece.message);
     const held = known ?? { pieces: [], byteCount: 0 };
     if (piece.index !== held.pieces.length) {
