@@ -11,15 +11,26 @@ import {
 } from '../harness/benchmark.js';
 import { Child } from '../harness/child.js';
 import { busyMeter } from '../harness/process-stats.js';
-import { type Cell, type CellWindow, cell, NAMES } from './cell.js';
+import { type Cell, type CellWindow, cell, NAMES, type Name } from './cell.js';
 import { Publisher } from './publisher.js';
 import { type SampledTopic, TOPICS } from './topics.js';
 
 const RATES = [1, 10];
+
+interface Only {
+  readonly name: Name;
+  readonly hz: number;
+}
+
 /** Nobody else's ROS. */
 const env = { ROS_DOMAIN_ID: process.env.ROS_DOMAIN_ID ?? '33', ROS_AUTOMATIC_DISCOVERY_RANGE: 'LOCALHOST' };
-/** `agent-1`, `poll-10`: that one alone, to see whether they disturb each other (docs/performance.md). */
+/**
+ * `agent-1`, `poll-10`: that one alone. `each`: first all together, then one after the other alone, to see whether they disturb each
+ * other (docs/performance.md).
+ */
 const { BENCH_SAMPLING_ALONE: alone } = process.env;
+const EACH = RATES.flatMap((hz) => NAMES.map((name): Only => ({ name, hz })));
+const oneAlone = EACH.find(({ name, hz }) => alone === `${name}-${hz}`);
 /** In no window. */
 const noneOf: Goal = { of: 'ours', is: 'at most', bound: 0, inEach: true };
 /** Of the machine: above it, contenders wait for each other, and CPU says more of that than of them. */
@@ -38,8 +49,12 @@ export const sampling: Benchmark = {
     const rows: Row[] = [];
     const facts: Record<string, unknown> = { distro: process.env.ROS_DISTRO, ...env };
     for (const topic of topics) {
-      const { cells, busy, publishedHz } = await sampled(context, topic, python);
+      const { cells, busy, publishedHz } = await sampled(context, topic, python, oneAlone);
       rows.push(...cells.flatMap(rowsOf));
+      for (const only of alone === 'each' ? EACH : []) {
+        const { cells: byItself } = await sampled(context, topic, python, only);
+        rows.push(...byItself.map((one) => besideItself(cells, one, only)));
+      }
       facts[topic.name] = { busy, publishedHz };
       say(`${topic.words}: ${publishedHz.toFixed(1)} Hz came, the machine was busy by ${Math.round(busy * 100)} %`);
       if (busy > BUSY_AT_MOST) say('that is too much: the contenders wait for each other');
@@ -49,7 +64,7 @@ export const sampling: Benchmark = {
 };
 
 /** All contenders at both rates at the same time, before the same publisher: whatever disturbs one meets them all. */
-async function sampled(context: Context, topic: SampledTopic, python: string) {
+async function sampled(context: Context, topic: SampledTopic, python: string, only?: Only) {
   const seconds = Number(process.env.BENCH_SAMPLING_SECONDS ?? 60);
   const [windowMs, warmUpMs] = context.smoke ? [2_000, 1_000] : [seconds * 1_000, 10_000];
   const name = `/sampled_${topic.name.toLowerCase()}`;
@@ -62,10 +77,9 @@ async function sampled(context: Context, topic: SampledTopic, python: string) {
     const url = await sink.ask<string>('open');
     const cells: Cell[] = [];
     for (const hz of RATES) {
-      const only = NAMES.find((one) => alone === `${one}-${hz}`);
-      if (alone !== undefined && only === undefined) continue;
-      const dir = join(context.dir, topic.name);
-      const started = await cell({ topic, source: name, hz, sink, url, dir, env, only });
+      if (only !== undefined && only.hz !== hz) continue;
+      const dir = join(context.dir, topic.name, only ? `${only.name} alone` : 'all');
+      const started = await cell({ topic, source: name, hz, sink, url, dir, env, only: only?.name });
       ends.push(() => started.stop());
       cells.push(started);
     }
@@ -99,7 +113,23 @@ async function sampled(context: Context, topic: SampledTopic, python: string) {
 const whatOf = ({ words }: SampledTopic, hz?: number) =>
   `agent CPU of sampling, ${words}${hz === undefined ? '' : `, ${hz} Hz kept`}`;
 
-function rowsOf({ topic, hz, windows }: { topic: SampledTopic; hz: number; windows: readonly CellWindow[] }): Row[] {
+interface Told {
+  readonly topic: SampledTopic;
+  readonly hz: number;
+  readonly windows: readonly CellWindow[];
+}
+
+/** What a contender takes together with the others, beside what it takes alone, in windows of another time. */
+function besideItself(together: readonly Told[], { topic, hz, windows }: Told, { name }: Only): MeasuredRow {
+  const of = (told: readonly CellWindow[]) => told.map(({ cpu }) => cpu[name]);
+  return {
+    ...{ what: `CPU of ${name} among the others, ${topic.words}, ${hz} Hz kept`, unit: '% of a core' },
+    ours: of(together.find((one) => one.hz === hz)?.windows ?? []),
+    peer: { name: 'itself alone', values: of(windows) },
+  };
+}
+
+function rowsOf({ topic, hz, windows }: Told): Row[] {
   const of = (name: 'agent' | 'poll' | 'plain') => windows.map(({ cpu }) => cpu[name]);
   const ours = { what: whatOf(topic, hz), unit: '% of a core', ours: of('agent') };
   const missing = (name: 'agent' | 'poll') => windows.map((window) => window.missing[name]);
