@@ -1,8 +1,15 @@
 import { upMessage } from '@drover/shared/link/up';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DROPPING_MS } from './dropping.js';
 import { setUpCollecting, stream } from './fixture.js';
-import { AGAIN_MS, COUNTERS_MS, StreamReporter, type WatchedStream } from './stream-reporter.js';
+import {
+  AGAIN_MS,
+  COUNTERS_MS,
+  LOOK_MS,
+  STEADY_LOOK_MS,
+  StreamReporter,
+  type WatchedStream,
+} from './stream-reporter.js';
 import type { TapView } from './stream-state.js';
 import { Streams } from './streams.js';
 
@@ -54,6 +61,34 @@ describe('the reporter', () => {
       spoolId: () => SPOOL,
       monotonicNow: () => nowMs,
     });
+  });
+
+  it('looks once a second where all streams receive or are off, and four times where one waits or they were just set', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => {
+      reporter.stop();
+      vi.useRealTimers();
+    });
+    let looks = 0;
+    reporter = new StreamReporter({
+      ...{ drops: () => drops, spoolId: () => SPOOL, monotonicNow: () => nowMs },
+      streams: () => {
+        looks += 1;
+        return streams;
+      },
+    });
+    const looksIn = (ms: number) => {
+      const before = looks;
+      vi.advanceTimersByTime(ms);
+      return looks - before;
+    };
+    reporter.start();
+    expect(looksIn(10_000)).toBe(10_000 / LOOK_MS);
+    streams = [watched('/a', view({ received: 1 })), watched('/b', null)];
+    looksIn(LOOK_MS);
+    expect(looksIn(10_000)).toBe(10_000 / STEADY_LOOK_MS);
+    reporter.streamsSet();
+    expect(looksIn(LOOK_MS)).toBe(1);
   });
 
   it('tells everything when a session opens, and then nothing until something changes', () => {

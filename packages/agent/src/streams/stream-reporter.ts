@@ -4,8 +4,10 @@ import { Dropping } from './dropping.js';
 import { RateMeter } from './rate-meter.js';
 import { stateOf, type TapView } from './stream-state.js';
 
-/** How soon a change of state is told. */
+/** How soon a change of state is told of streams of which one still waits for something; */
 export const LOOK_MS = 250;
+/** and where all receive, or are off. Each look wakes the process up. */
+export const STEADY_LOOK_MS = 1_000;
 /** How often counters alone are. */
 export const COUNTERS_MS = 5_000;
 /** And everything, changed or not. */
@@ -34,8 +36,8 @@ export interface StreamReporterOptions {
 }
 
 /**
- * Tells the cloud how each stream does: everything when a session opens, then what changed: a state within LOOK_MS,
- * counters every COUNTERS_MS, each again every AGAIN_MS, should the cloud have lost it. Looks at the taps on a timer, so that a message costs nothing here. Nothing is kept: a report
+ * Tells the cloud how each stream does: everything when a session opens, then what changed: a state within LOOK_MS (or
+ * STEADY_LOOK_MS), counters every COUNTERS_MS, each again every AGAIN_MS, should the cloud have lost it. Looks at the taps on a timer, so that a message costs nothing here. Nothing is kept: a report
  * that is lost with its session is told again by the next. While the link stands still one report a stream waits, the newest.
  */
 export class StreamReporter {
@@ -48,17 +50,18 @@ export class StreamReporter {
   /** The spool that #drops are of. */
   #dropsOf = '';
   #dropsReadMs = Number.NEGATIVE_INFINITY;
+  #isSteady = false;
 
   constructor(options: StreamReporterOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+    this.#timer ??= this.#lookAgain();
   }
 
   stop(): void {
-    if (this.#timer) clearInterval(this.#timer);
+    if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     this.#uplink = null;
   }
@@ -85,6 +88,20 @@ export class StreamReporter {
    */
   streamsSet(): void {
     for (const known of this.#known.values()) known.told = null;
+    this.#isSteady = false;
+    if (!this.#timer) return;
+    clearTimeout(this.#timer);
+    this.#timer = this.#lookAgain();
+  }
+
+  #lookAgain(): NodeJS.Timeout {
+    const look = () => {
+      this.look();
+      if (!this.#timer) return;
+      clearTimeout(this.#timer);
+      this.#timer = this.#lookAgain();
+    };
+    return setTimeout(look, this.#isSteady ? STEADY_LOOK_MS : LOOK_MS).unref();
   }
 
   /** Tells what changed. */
@@ -108,7 +125,7 @@ export class StreamReporter {
     this.#readDrops(nowMs);
     const before = this.#known;
     this.#known = new Map();
-    return this.#options.streams().map(({ source, type, view }) => {
+    const reports = this.#options.streams().map(({ source, type, view }) => {
       let known = before.get(source);
       if (!known || known.type !== type) known = new Known(type);
       this.#known.set(source, known);
@@ -127,6 +144,8 @@ export class StreamReporter {
       };
       return { report, known };
     });
+    this.#isSteady = reports.every(({ report: { state } }) => state === 'receiving' || state === 'disabled');
+    return reports;
   }
 
   #readDrops(nowMs: number): void {
