@@ -7,7 +7,9 @@
  */
 import { createHash } from 'node:crypto';
 import { ApiError } from '@drover/shared/api/errors';
+import { prepared } from '../db/prepared.js';
 import type { Db, Tx } from '../db/store.js';
+import type { IdempotencyTables } from './idempotency-table.js';
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key';
 /** How long a key is remembered. */
@@ -34,6 +36,43 @@ export function checkIdempotencyKey(header: string | undefined): string | undefi
   throw new ApiError('invalid_request', message, { details: [{ path: IDEMPOTENCY_HEADER, message }] });
 }
 
+/** Which row a claim is. */
+type ClaimRow = Pick<IdempotencyTables['idempotency_keys'], 'tenant_key' | 'route' | 'robot_key' | 'idempotency_key'>;
+
+const forgetQuery = prepared((db, old: ClaimRow & { until: number }) =>
+  db
+    .deleteFrom('idempotency_keys')
+    .where((where) => where.and(keyOf(old)))
+    .where('created_at_ms', '<=', old.until),
+);
+
+const claimQuery = prepared((db, made: ClaimRow & { bodyHash: string; nowMs: number }) =>
+  db
+    .insertInto('idempotency_keys')
+    .values({ ...keyOf(made), body_hash: made.bodyHash, response: 'null', created_at_ms: made.nowMs })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const claimedQuery = prepared((db, row: ClaimRow) =>
+  db
+    .selectFrom('idempotency_keys')
+    .select(['body_hash', 'response'])
+    .where((where) => where.and(keyOf(row))),
+);
+
+const answerQuery = prepared((db, answered: ClaimRow & { response: string }) =>
+  db
+    .updateTable('idempotency_keys')
+    .set({ response: answered.response })
+    .where((where) => where.and(keyOf(answered))),
+);
+
+/** Named one by one: what builds a prepared query may not look at its values. */
+function keyOf(row: ClaimRow): ClaimRow {
+  const { tenant_key, route, robot_key, idempotency_key } = row;
+  return { tenant_key, route, robot_key, idempotency_key };
+}
+
 /**
  * Calls `create` unless the claim was made before, in which case it gives the answer of then. Must be called in the transaction
  * in which `create` writes, before anything else that has an effect.
@@ -51,35 +90,19 @@ export async function once<T>(
     robot_key: claim.robotKey,
     idempotency_key: claim.key,
   };
-  await tx
-    .deleteFrom('idempotency_keys')
-    .where((where) => where.and(row))
-    .where('created_at_ms', '<=', nowMs - IDEMPOTENCY_KEPT_MS)
-    .execute();
+  await forgetQuery(tx, { ...row, until: nowMs - IDEMPOTENCY_KEPT_MS });
   const bodyHash = hashOf(claim.body);
-  const { numInsertedOrUpdatedRows } = await tx
-    .insertInto('idempotency_keys')
-    .values({ ...row, body_hash: bodyHash, response: 'null', created_at_ms: nowMs })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  if (numInsertedOrUpdatedRows === 0n) {
-    const stored = await tx
-      .selectFrom('idempotency_keys')
-      .select(['body_hash', 'response'])
-      .where((where) => where.and(row))
-      .executeTakeFirstOrThrow();
-    if (stored.body_hash !== bodyHash) {
+  const { numAffectedRows } = await claimQuery(tx, { ...row, bodyHash, nowMs });
+  if (numAffectedRows === 0n) {
+    const [stored] = (await claimedQuery(tx, row)).rows;
+    if (stored?.body_hash !== bodyHash) {
       const message = `the ${IDEMPOTENCY_HEADER} ${claim.key} came with another body before`;
       throw new ApiError('idempotency_conflict', message);
     }
     return { replayed: true, response: JSON.parse(stored.response) as T };
   }
   const response = await create();
-  await tx
-    .updateTable('idempotency_keys')
-    .set({ response: JSON.stringify(response) })
-    .where((where) => where.and(row))
-    .execute();
+  await answerQuery(tx, { ...row, response: JSON.stringify(response) });
   return { replayed: false, response };
 }
 
