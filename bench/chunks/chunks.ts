@@ -25,17 +25,18 @@ export const chunks: Benchmark = {
 
 /** Many where reads are shown. */
 function pointsOf(context: Context, together: number): number {
-  if (context.smoke) return 40_000;
+  if (context.smoke) return 12_000;
   return together === READ_TOGETHER ? 1_000_000 : 300_000;
 }
 
 type Load = Pick<Asked, 'points' | 'together' | 'isRandom'>;
 
 async function compared(context: Context, load: Load): Promise<Row[]> {
+  const sizes = { messages: context.smoke ? 2_000 : 20_000, reads: context.smoke ? 10 : 200 };
   const window = (form: FormName) => async () => {
     const child = new Child('chunks/store');
     try {
-      return await child.ask<Told>('measure', { ...load, form, dir: join(context.dir, randomUUID()) });
+      return await child.ask<Told>('measure', { ...load, ...sizes, form, dir: join(context.dir, randomUUID()) });
     } finally {
       await child.stop();
     }

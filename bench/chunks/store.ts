@@ -17,6 +17,10 @@ export interface Asked {
   /** Of a stream in a batch. */
   readonly together: number;
   readonly isRandom: boolean;
+  /** That differ: many more than a chunk holds. */
+  readonly messages: number;
+  /** Of each kind. */
+  readonly reads: number;
 }
 
 export interface Told {
@@ -32,17 +36,14 @@ const POINTS_A_BATCH = 1_000;
 /** As the cloud commits what several robots send. */
 const BATCHES_A_COMMIT = 4;
 const STREAMS_MIN = 100;
-/** That differ: many more than a chunk holds. */
-const MESSAGES = 20_000;
-const READS = 200;
 const STEP_MS = 10;
 
 serve({
-  measure: async ({ dir, form: name, points, together, isRandom }: Asked): Promise<Told> => {
+  measure: async ({ dir, form: name, points, together, isRandom, ...asked }: Asked): Promise<Told> => {
     const store = openStore({ dataDir: dir, nowMs: Date.now() });
     const raw = await store.exclusive((handle) => handle);
     const form: Form = name === 'rows' ? new Rows(raw) : new Chunks(raw, name === 'packed chunks');
-    const { cdrs } = await messages(MESSAGES, 3);
+    const { cdrs } = await messages(asked.messages, 3);
     if (isRandom) for (const cdr of cdrs) randomFillSync(cdr);
     const bytes = () => {
       raw.pragma('wal_checkpoint(TRUNCATE)');
@@ -56,7 +57,7 @@ serve({
         turn += 1;
         const stampsMs = Array.from({ length: together }, (_row, row) => (round * together + row + 1) * STEP_MS);
         // Each stream goes on along the walk: were a chunk to hold a message twice, packing would be flattered.
-        const from = (source * 997 + round * together) % (MESSAGES - together);
+        const from = (source * 997 + round * together) % (cdrs.length - together);
         return { source: source + 1, stampsMs, cdrs: cdrs.slice(from, from + together) };
       });
     };
@@ -77,10 +78,14 @@ serve({
 
     const middleMs = Math.floor(points / streams / 2) * STEP_MS;
     const reads = {
-      'latest 1': took(streams, (source) => form.latest(source, 1, Number.MAX_SAFE_INTEGER).length === 1),
-      'latest 50': took(streams, (source) => form.latest(source, 50, Number.MAX_SAFE_INTEGER).length === 50),
-      'a time range of 50': took(streams, (source) => form.latest(source, 50, middleMs).length === 50),
-      'one by its uuid': took(streams, (source) => form.at(source, middleMs, isNamed) !== undefined),
+      'latest 1': took(asked.reads, streams, (source) => form.latest(source, 1, Number.MAX_SAFE_INTEGER).length === 1),
+      'latest 50': took(
+        asked.reads,
+        streams,
+        (source) => form.latest(source, 50, Number.MAX_SAFE_INTEGER).length === 50,
+      ),
+      'a time range of 50': took(asked.reads, streams, (source) => form.latest(source, 50, middleMs).length === 50),
+      'one by its uuid': took(asked.reads, streams, (source) => form.at(source, middleMs, isNamed) !== undefined),
     };
 
     const removedOf = raw.transaction(() => form.removeOldest(500));
@@ -102,9 +107,9 @@ function isNamed(place: number): boolean {
   return createHash('sha1').update(String(place)).digest().length > 0;
 }
 
-function took(streams: number, read: (source: number) => boolean): number {
+function took(times: number, streams: number, read: (source: number) => boolean): number {
   const us: number[] = [];
-  for (let at = 0; at < READS; at += 1) {
+  for (let at = 0; at < times; at += 1) {
     const startMs = performance.now();
     if (!read((at % streams) + 1)) throw new Error('a read did not find what is there');
     us.push((performance.now() - startMs) * 1000);

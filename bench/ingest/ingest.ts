@@ -25,13 +25,14 @@ export const ingest: Benchmark = {
   summary: 'durable points a second through link, gateway and store, beside better-sqlite3 alone',
   run: async (context) => {
     const windowMs = context.smoke ? 300 : 5_000;
+    const batchRows = context.smoke ? 100 : ROWS_A_BATCH;
     const cloud = await TestCloud.start({}, join(context.dir, 'cloud'));
     context.onEnd(() => cloud.stop());
     const senders = new Child('ingest/senders');
     context.onEnd(() => senders.stop());
     const tokens: string[] = [];
     for (let n = 0; n < SENDERS; n += 1) tokens.push(await cloud.register(`sender-${n}`));
-    await senders.ask('open', { url: cloud.url, tokens, rows: ROWS_A_BATCH, sources: SOURCES });
+    await senders.ask('open', { url: cloud.url, tokens, rows: batchRows, sources: SOURCES });
     const alone = new Child('ingest/sqlite-alone');
     context.onEnd(() => alone.stop());
     const pragmas = await alone.ask<Record<string, unknown>>('open', { dataDir: join(context.dir, 'alone') });
@@ -66,7 +67,7 @@ export const ingest: Benchmark = {
       againstMqtt(rate(windows.gateway), mqtt && rate(windows.mqtt)),
       ...(await realAgents(context, cloud, windowMs)),
     ];
-    return { rows, facts: { pragmas, rowsABatch: ROWS_A_BATCH, senders: SENDERS, sourcesASender: SOURCES } };
+    return { rows, facts: { pragmas, rowsABatch: batchRows, senders: SENDERS, sourcesASender: SOURCES } };
   },
 };
 

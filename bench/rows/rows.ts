@@ -15,14 +15,23 @@ const SOURCES = 10;
 const SERIES = ROBOTS_WITH_DATA * SOURCES;
 const SENDERS = 10;
 
+interface Ingest {
+  readonly ingestMs: number;
+  readonly batchRows: number;
+}
+
+const INGEST: Ingest = { ingestMs: 5_000, batchRows: 1_000 };
+/** Most of a short window's time would go into making its batches. */
+const SMOKE_INGEST: Ingest = { ingestMs: 200, batchRows: 100 };
+
 export const rows: Benchmark = {
   name: 'rows',
   summary: 'reads, ingest rate and bytes on disk at 10 M rows, beside the same at 100 k',
   run: async (context) => {
-    const steps = context.smoke ? [10_000, 100_000] : [100_000, 1_000_000, 10_000_000];
+    const steps = context.smoke ? [10_000, 20_000] : [100_000, 1_000_000, 10_000_000];
     const robots = context.smoke ? 50 : 10_000;
     const [few = 0, many = 0] = [steps[0], steps.at(-1)];
-    const sizes = { ingestMs: context.smoke ? 200 : 5_000, requests: context.smoke ? 5 : 200 };
+    const sizes = context.smoke ? { requests: 5, ...SMOKE_INGEST } : { requests: 200, ...INGEST };
     const small = await FilledCloud.start(context, 'small', robots);
     const large = await FilledCloud.start(context, 'large', robots);
     await small.fillTo(few);
@@ -36,7 +45,7 @@ export const rows: Benchmark = {
       context.say(`filled with ${step} rows`);
       await large.reads(sizes.requests);
       const reads = await large.reads(sizes.requests);
-      middle.push({ rows: step, reads, ingest: await large.ingestRate(sizes.ingestMs) });
+      middle.push({ rows: step, reads, ingest: await large.ingestRate(sizes) });
       await large.restore();
     }
     await large.fillTo(many);
@@ -51,10 +60,10 @@ export const rows: Benchmark = {
       });
     }
     const ingest = await interleaved(context, {
-      many: () => large.ingestRate(sizes.ingestMs),
+      many: () => large.ingestRate(sizes),
       few: async () => {
         await small.restore();
-        return await small.ingestRate(sizes.ingestMs);
+        return await small.ingestRate(sizes);
       },
     });
     const against = `the same at ${few} rows`;
@@ -190,11 +199,11 @@ class FilledCloud {
   }
 
   /** Points a second of senders that are new to this cloud. */
-  async ingestRate(ms: number): Promise<number> {
+  async ingestRate({ ingestMs: ms, batchRows }: Ingest): Promise<number> {
     this.#isChanged = true;
     const senders = new Child('ingest/senders');
     try {
-      await senders.ask('open', { url: this.#cloud.url, tokens: this.#senders, rows: 1_000, sources: SOURCES });
+      await senders.ask('open', { url: this.#cloud.url, tokens: this.#senders, rows: batchRows, sources: SOURCES });
       // Once to warm up.
       await senders.ask('flood', { ms: ms / 5 });
       const { rows: sent, seconds } = await senders.ask<{ rows: number; seconds: number }>('flood', { ms });
