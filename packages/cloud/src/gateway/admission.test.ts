@@ -33,6 +33,21 @@ describe('more robots at once than can be opened', () => {
     };
   }
 
+  /** Keeps sessions from getting on after their hello; with the robots that have come so far. */
+  function holdOpenings(): { begun: () => string[]; release: () => void } {
+    const { robots } = cloud.services;
+    const original = robots.sessionStarted.bind(robots);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const started = vi.spyOn(robots, 'sessionStarted').mockImplementation(async (key, version) => {
+      await released;
+      await original(key, version);
+    });
+    return { begun: () => started.mock.calls.map(([key]) => `rover-${key - 1}`), release };
+  }
+
   /** A robot that calls once: its welcome, or what it was refused with. */
   function call(token: string): { peer: Peer; answer: Promise<'welcome' | { status: number; retryAfter: number }> } {
     const peer = cloud.peer(token);
@@ -55,13 +70,10 @@ describe('more robots at once than can be opened', () => {
 
   it('are refused at once and told when to come again, and are all back in the end', async () => {
     const tokens = await tokensOf(20, { openingMax: 2, waitingMax: 3 });
-    const asked = vi.spyOn(cloud.services.robots, 'authenticateToken');
-    const release = await holdStore();
+    const openings = holdOpenings();
     const calls = tokens.map((token) => ({ token, ...call(token) }));
-    // The store is held: whoever is answered now was refused before anything was done for it.
-    await until(() => cloud.refused() === 15);
-    expect(asked).toHaveBeenCalledTimes(2);
-    await release();
+    await until(() => cloud.refused() === 15 && openings.begun().length === 2);
+    openings.release();
     let answers = await Promise.all(calls.map(async ({ token, answer }) => ({ token, answer: await answer })));
     const refusals = answers.filter(({ answer }) => answer !== 'welcome');
     expect(refusals).toHaveLength(15);
@@ -73,29 +85,69 @@ describe('more robots at once than can be opened', () => {
     await until(async () => (await cloud.get<{ online: boolean }[]>('/robots')).body.every(({ online }) => online));
   });
 
-  it('cost nothing where they have gone before it was their turn', async () => {
-    const tokens = await tokensOf(3, { openingMax: 1, waitingMax: 10 });
+  it('are not kept out by many that have no valid token', async () => {
+    const [token = ''] = await tokensOf(1, { openingMax: 1, waitingMax: 2 });
+    const release = await holdStore();
+    const bad = Array.from({ length: 10 }, (_, at) => call(`drt_nobody-knows-this-${at}`));
+    await until(async () => (await cloud.connections()) === 10);
+    const good = call(token);
+    await until(async () => (await cloud.connections()) === 11);
+    await release();
+    expect(await good.answer).toBe('welcome');
+    for (const { answer } of bad) expect(await answer).toMatchObject({ status: 401 });
+    expect(cloud.refused()).toBe(0);
+  });
+
+  it('are refused where as many tokens are being looked up already', async () => {
+    const [token = '', other = ''] = await tokensOf(2, { lookUpsMax: 1 });
     const asked = vi.spyOn(cloud.services.robots, 'authenticateToken');
     const release = await holdStore();
-    const [first, gone, last] = tokens.map((token) => call(token));
+    const first = call(token);
+    await until(() => asked.mock.calls.length === 1);
+    expect(await call(other).answer).toMatchObject({ status: 503, retryAfter: expect.toSatisfy(isSoon) });
+    await release();
+    expect(await first.answer).toBe('welcome');
+  });
+
+  it('cost nothing where they have gone before it was their turn', async () => {
+    const tokens = await tokensOf(3, { openingMax: 1, waitingMax: 10 });
+    const openings = holdOpenings();
+    const first = call(tokens[0] ?? '');
+    await until(() => openings.begun().length === 1);
+    const [gone, last] = tokens.slice(1).map((token) => call(token));
     await until(async () => (await cloud.connections()) === 3);
     gone?.peer.socket.terminate();
     await until(async () => (await cloud.connections()) === 2);
-    await release();
-    expect(await first?.answer).toBe('welcome');
+    openings.release();
+    expect(await first.answer).toBe('welcome');
     expect(await last?.answer).toBe('welcome');
-    expect(asked.mock.calls.map(([token]) => token)).toEqual([tokens[0], tokens[2]]);
+    expect(openings.begun()).toEqual(['rover-0', 'rover-2']);
     expect(cloud.refused()).toBe(0);
   });
 
   it('are refused where they have waited for long, before they give up by themselves', async () => {
     const [token = '', other = ''] = await tokensOf(2, { openingMax: 1, waitMaxMs: 10 });
-    const release = await holdStore();
+    const openings = holdOpenings();
     const first = call(token);
-    await until(async () => (await cloud.connections()) === 1);
+    await until(() => openings.begun().length === 1);
     expect(await call(other).answer).toMatchObject({ status: 503 });
-    await release();
+    openings.release();
     expect(await first.answer).toBe('welcome');
+  });
+
+  it('are not taken with a token that was replaced while they waited', async () => {
+    const [token = '', other = ''] = await tokensOf(2, { openingMax: 1 });
+    const openings = holdOpenings();
+    const first = call(token);
+    await until(() => openings.begun().length === 1);
+    const asked = vi.spyOn(cloud.services.robots, 'authenticateToken');
+    const waiting = call(other);
+    await until(() => asked.mock.calls.length === 1);
+    await asked.mock.results[0]?.value;
+    expect((await cloud.post('/robots/rover-1/token', {})).status).toBeLessThan(300);
+    openings.release();
+    expect(await first.answer).toBe('welcome');
+    expect(await waiting.answer).toMatchObject({ status: 401 });
   });
 
   it('are not kept waiting by one that says no hello', async () => {

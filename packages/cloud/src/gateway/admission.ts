@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 
 export interface AdmissionBounds {
+  /** Upgrade requests whose token is being looked up: some milliseconds each, unless the store takes its time. */
+  readonly lookUpsMax: number;
   /** Robots between their upgrade and the end of their opening. With robots 200 ms away, still 600 a second. */
   readonly openingMax: number;
   /** Upgrade requests that wait for one of these places: about as many as are opened in a second. */
@@ -11,7 +13,10 @@ export interface AdmissionBounds {
   readonly silentMaxMs: number;
 }
 
-const BOUNDS: AdmissionBounds = { openingMax: 200, waitingMax: 400, waitMaxMs: 5_000, silentMaxMs: 1_000 };
+const BOUNDS: AdmissionBounds = {
+  ...{ lookUpsMax: 500, openingMax: 200, waitingMax: 400 },
+  ...{ waitMaxMs: 5_000, silentMaxMs: 1_000 },
+};
 
 /** Those who wait, and those who are silent, are looked at this often. */
 const LOOK_MS = 250;
@@ -47,7 +52,8 @@ interface Waiting {
  * How many robots are opened at once. After a restart of the cloud all of them come within seconds, each with a time after which it gives
  * up and comes again: were all taken at once, none would be done in that time, and the work for those that had given up would keep the
  * others waiting. So a number is being opened, some wait in the order in which they came, and the rest are told to come later, before
- * anything is done for them. What is opened at once is also what anybody else's request has to wait for.
+ * more is done for them than to look up who they are. That comes first: whoever has no valid token takes no place, not even in the line.
+ * What is opened at once is also what anybody else's request has to wait for.
  */
 export class Admission {
   readonly #bounds: AdmissionBounds;
@@ -56,6 +62,8 @@ export class Admission {
   /** Places taken: since when, and whether by one that may lose it. In the order in which they were taken. */
   readonly #places = new Map<Place, { sinceMs: number; isSilent: boolean }>();
   readonly #waiting = new Set<Waiting>();
+  #lookUps = 0;
+  #isStopped = false;
   /** How many are opened in a second while some wait, and what it is being measured by. */
   #rate: number = RATE.first;
   #measured = { fromMs: 0, opened: 0 };
@@ -70,12 +78,26 @@ export class Admission {
     this.#onRefused = options.onRefused;
   }
 
-  /** Calls `open` as soon as there is a place, or `refuse`, or neither where the socket goes before. */
-  enter(socket: Socket, open: (place: Place) => void, refuse: (retryAfterS: number) => void): void {
-    if (this.#waiting.size >= this.#bounds.waitingMax) {
-      this.#refuse(refuse);
-      return;
-    }
+  /**
+   * Calls what `lookUp` yields as soon as there is a place, or `refuse`, or neither where the socket goes before, or where `lookUp`
+   * yields nothing since it has answered by itself. Rejects as it does.
+   */
+  async enter(
+    socket: Socket,
+    lookUp: () => Promise<((place: Place) => void) | undefined>,
+    refuse: (retryAfterS: number) => void,
+  ): Promise<void> {
+    if (this.#lookUps >= this.#bounds.lookUpsMax) return this.#refuse(refuse);
+    this.#lookUps += 1;
+    const open = await lookUp().finally(() => {
+      this.#lookUps -= 1;
+    });
+    if (!open || socket.destroyed) return;
+    if (this.#isStopped || this.#waiting.size >= this.#bounds.waitingMax) return this.#refuse(refuse);
+    this.#wait(socket, open, refuse);
+  }
+
+  #wait(socket: Socket, open: (place: Place) => void, refuse: (retryAfterS: number) => void): void {
     const sinceMs = this.#monotonicNow();
     const stopWatching = whenGone(socket, () => this.#waiting.delete(waiting));
     const waiting: Waiting = { socket, sinceMs, open, refuse, stopWatching };
@@ -88,6 +110,7 @@ export class Admission {
 
   /** Refuses those who wait. */
   stop(): void {
+    this.#isStopped = true;
     for (const waiting of this.#waiting) this.#turnAway(waiting);
     clearInterval(this.#timer);
   }

@@ -60,6 +60,8 @@ export class Gateway {
   readonly #unsubscribe: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
+  /** Tokens that were good and are not any more: so many so far. */
+  #revocations = 0;
   #crowded = { refused: 0, saidMs: Number.NEGATIVE_INFINITY };
   #allEnded: (() => void) | undefined;
 
@@ -97,6 +99,7 @@ export class Gateway {
       bus.subscribe('desired_changed', ({ robotKey }) => registry.get(robotKey)?.desiredChanged()),
       bus.subscribe('command_waiting', ({ robotKey }) => registry.get(robotKey)?.commandsWaiting()),
       bus.subscribe('robot_revoked', ({ robotKey }) => {
+        this.#revocations += 1;
         // Also those that have not said hello yet: their token was good when they connected.
         for (const session of this.#sessions) {
           if (session.robot.key !== robotKey) continue;
@@ -122,22 +125,13 @@ export class Gateway {
       if (pathOf(request) !== LINK_PATH) {
         return refuse(socket, 404, 'not_found', `no websocket at this path; robots connect to ${LINK_PATH}`);
       }
-      this.#admission.enter(
-        socket,
-        (place) => {
-          this.#upgrade(request, socket, head, place).catch((error: unknown) => {
-            place.leave();
-            this.#log.error({ err: error }, 'upgrade failed');
-            refuse(socket, 503, 'unavailable', 'the cloud can not take this robot now; try again');
-          });
-        },
-        (retryAfterS) => {
-          const why = this.#stopping
-            ? 'the cloud is stopping'
-            : 'more robots come at once than can be taken; try again';
-          refuse(socket, 503, 'unavailable', why, retryAfterS);
-        },
-      );
+      const refused = (retryAfterS: number) => {
+        const why = this.#stopping ? 'the cloud is stopping' : 'more robots come at once than can be taken; try again';
+        refuse(socket, 503, 'unavailable', why, retryAfterS);
+      };
+      this.#admission
+        .enter(socket, () => this.#identified(request, socket, head), refused)
+        .catch((error: unknown) => this.#failed(socket, error));
     });
   }
 
@@ -158,14 +152,37 @@ export class Gateway {
     this.#sockets.close();
   }
 
-  async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer, place: Place): Promise<void> {
-    const robot = await this.#authenticate(request);
-    const isTaken = robot !== undefined && this.#accept(robot, request, socket, head, place);
-    if (isTaken) return;
-    place.leave();
-    if (robot) return;
-    this.#log.warn({ remote: socket.remoteAddress }, 'robot refused: no valid token');
-    refuse(socket, 401, 'unauthenticated', 'the robot token is missing or not valid');
+  /** What opens the robot's session; undefined, and a 401, where there is none with this token. */
+  async #identified(request: IncomingMessage, socket: Socket, head: Buffer) {
+    const revocations = this.#revocations;
+    const known = await this.#authenticate(request, socket);
+    return known && ((place: Place) => this.#upgrade({ known, revocations }, request, socket, head, place));
+  }
+
+  #upgrade(
+    { known, revocations }: { known: RobotRef; revocations: number },
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    place: Place,
+  ): void {
+    const open = async () => {
+      // It may have been this one's token, while it waited in line.
+      const robot = revocations === this.#revocations ? known : await this.#authenticate(request, socket);
+      return robot !== undefined && this.#accept(robot, request, socket, head, place);
+    };
+    open().then(
+      (isOpen) => !isOpen && place.leave(),
+      (error: unknown) => {
+        place.leave();
+        this.#failed(socket, error);
+      },
+    );
+  }
+
+  #failed(socket: Socket, error: unknown): void {
+    this.#log.error({ err: error }, 'upgrade failed');
+    refuse(socket, 503, 'unavailable', 'the cloud can not take this robot now; try again');
   }
 
   /** Makes a websocket of it; false where it is answered otherwise, or gone. */
@@ -193,9 +210,14 @@ export class Gateway {
     return isOpen;
   }
 
-  async #authenticate(request: IncomingMessage): Promise<RobotRef | undefined> {
+  /** The robot with this token; undefined, and a 401, where there is none. */
+  async #authenticate(request: IncomingMessage, socket: Socket): Promise<RobotRef | undefined> {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
-    return token === undefined ? undefined : await this.#options.robots.authenticateToken(token);
+    const robot = token === undefined ? undefined : await this.#options.robots.authenticateToken(token);
+    if (robot) return robot;
+    this.#log.warn({ remote: socket.remoteAddress }, 'robot refused: no valid token');
+    refuse(socket, 401, 'unauthenticated', 'the robot token is missing or not valid');
+    return undefined;
   }
 
   #open(robot: RobotRef, webSocket: RobotSocket, stream: Socket, place: Place): void {
