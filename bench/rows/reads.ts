@@ -37,21 +37,37 @@ function dataPath(held: Held, n: number): string {
 /** A list of all robots takes so long that a tenth of the requests tells. */
 const FEWER_REQUESTS: Readonly<Record<string, number>> = { '/robots': 0.1 };
 
+/** A store that is asked. */
+export interface Asked {
+  readonly client: HttpClient;
+  readonly held: Held;
+}
+
 /**
- * The median latency in ms of so many requests of that name, one after the other.
+ * For each store the median latency in ms of so many requests of that name, one after the other and the stores in turn: what the machine
+ * does meanwhile meets them alike. The first ones, over new connections and to pages not read before, do not count.
  * @throws Error where an answer is not what it must be
  */
-export async function readLatency(client: HttpClient, held: Held, name: string, requests: number): Promise<number> {
-  const pathOf = READS[name];
-  if (!pathOf) throw new Error(`no read is named ${name}`);
-  const took: number[] = [];
-  for (let n = 0; n < requests * (FEWER_REQUESTS[name] ?? 1); n += 1) {
-    const path = pathOf(held, n);
-    const startMs = performance.now();
-    const { status, body } = await client.ask<unknown[]>('GET', path);
-    took.push(performance.now() - startMs);
-    const expected = name.endsWith(' 1') ? 1 : name === '/robots' ? body.length : PAGE;
-    if (status !== 200 || body.length !== expected) throw new Error(`${path}: ${status}, ${body.length} items`);
+export async function readLatencies(stores: readonly Asked[], name: string, requests: number): Promise<number[]> {
+  const took = stores.map((): number[] => []);
+  const count = Math.ceil(requests * (FEWER_REQUESTS[name] ?? 1));
+  const warmUp = Math.ceil(count / 10);
+  for (let n = 0; n < warmUp + count; n += 1) {
+    for (const [at, store] of stores.entries()) {
+      const ms = await readLatency(store, name, n);
+      if (n >= warmUp) took[at]?.push(ms);
+    }
   }
-  return quantile(took, 0.5);
+  return took.map((ms) => quantile(ms, 0.5));
+}
+
+async function readLatency({ client, held }: Asked, name: string, n: number): Promise<number> {
+  const path = READS[name]?.(held, n);
+  if (path === undefined) throw new Error(`no read is named ${name}`);
+  const startMs = performance.now();
+  const { status, body } = await client.ask<unknown[]>('GET', path);
+  const ms = performance.now() - startMs;
+  const expected = name.endsWith(' 1') ? 1 : name === '/robots' ? body.length : PAGE;
+  if (status !== 200 || body.length !== expected) throw new Error(`${path}: ${status}, ${body.length} items`);
+  return ms;
 }

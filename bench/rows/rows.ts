@@ -8,7 +8,7 @@ import { HttpClient } from '../harness/http-client.js';
 import { interleaved, spreadOf } from '../harness/windows.js';
 import { messages } from '../links/messages.js';
 import { seedRobots } from '../sessions/seeded-robots.js';
-import { type Held, READ_NAMES, readLatency } from './reads.js';
+import { type Asked, type Held, READ_NAMES, readLatencies } from './reads.js';
 
 const ROBOTS_WITH_DATA = 10;
 const SOURCES = 10;
@@ -43,21 +43,21 @@ export const rows: Benchmark = {
       await large.fillTo(step);
       large.snapshot();
       context.say(`filled with ${step} rows`);
-      await large.reads(sizes.requests);
-      const reads = await large.reads(sizes.requests);
+      const reads: Record<string, number> = {};
+      for (const name of READ_NAMES) {
+        const [ms = Number.NaN] = await readInTurn([large], name, sizes.requests);
+        reads[name] = ms;
+      }
       middle.push({ rows: step, reads, ingest: await large.ingestRate(sizes) });
       await large.restore();
     }
     await large.fillTo(many);
     context.say(`filled with ${many} rows`);
 
-    // Each read in turns of its own: its windows stand a second apart, not the time of all reads.
     const reads: Record<string, Record<'many' | 'few', number[]>> = {};
     for (const name of READ_NAMES) {
-      reads[name] = await interleaved(context, {
-        many: () => large.read(name, sizes.requests),
-        few: () => small.read(name, sizes.requests),
-      });
+      const { both } = await interleaved(context, { both: () => readInTurn([large, small], name, sizes.requests) });
+      reads[name] = { many: both.map(([ms = Number.NaN]) => ms), few: both.map(([, ms = Number.NaN]) => ms) };
     }
     const ingest = await interleaved(context, {
       many: () => large.ingestRate(sizes),
@@ -111,6 +111,15 @@ function plotsOf(curve: readonly Step[]): Plot[] {
       ],
     },
   ];
+}
+
+async function readInTurn(clouds: readonly FilledCloud[], name: string, requests: number): Promise<number[]> {
+  const asked = clouds.map((cloud) => cloud.asked());
+  try {
+    return await readLatencies(asked, name, requests);
+  } finally {
+    for (const { client } of asked) client.close();
+  }
 }
 
 /** A real cloud on a store that was filled to a size. */
@@ -183,19 +192,9 @@ class FilledCloud {
     });
   }
 
-  async reads(requests: number): Promise<Record<string, number>> {
-    const medians: Record<string, number> = {};
-    for (const name of READ_NAMES) medians[name] = await this.read(name, requests);
-    return medians;
-  }
-
-  async read(name: string, requests: number): Promise<number> {
-    const client = new HttpClient(this.#cloud.url, { 'svc-api-key': API_KEY });
-    try {
-      return await readLatency(client, this.#held, name, requests);
-    } finally {
-      client.close();
-    }
+  /** To be read from; its client is the caller's to close. */
+  asked(): Asked {
+    return { client: new HttpClient(this.#cloud.url, { 'svc-api-key': API_KEY }), held: this.#held };
   }
 
   /** Points a second of senders that are new to this cloud. */
