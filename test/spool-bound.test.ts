@@ -2,7 +2,7 @@ import { existsSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RobotLink } from '@drover/shared/api/link';
 import type { Stream } from '@drover/shared/api/streams';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { TestAgent } from './support/agent.js';
 import { TestCloud } from './support/cloud.js';
 import { LinkProxy } from './support/link-proxy.js';
@@ -39,6 +39,8 @@ it(`an outage that fills a spool of ${boundMb} MB many times over: what is missi
   // Sampled faster than published: nothing is left out before the spool.
   for (const source of sources) await addStream(cloud, source, 'std_msgs/msg/String', 200);
   for (const source of sources) await untilStatus(cloud, source, ({ state }) => state === 'receiving');
+  // What was sampled is counted from the first that is stored: that of each stream must be, before any is dropped.
+  for (const source of sources) await expect.poll(() => storedLoad(cloud.dataDir, source).length).toBeGreaterThan(0);
   await cloud.until<RobotLink>('/robots/rover-1/link', ({ spool }) => spool?.bytes_max === boundMb * 1_000_000);
   const goal = await cloud.call<{ uuid: string }>('POST', '/robots/rover-1/commands', {
     ...{ interface: 'action_send_goal', name: '/fibonacci', type: 'example_interfaces/action/Fibonacci' },
@@ -68,6 +70,7 @@ it(`an outage that fills a spool of ${boundMb} MB many times over: what is missi
   await cloud.until<RobotLink>('/robots/rover-1/link', ({ spool }) => (spool?.bytes ?? Number.NaN) < 10_000, 300_000);
 
   const lines: string[] = [];
+  onTestFailed(() => void writeSync(1, `${lines.join('\n')}\n`));
   await expect
     .poll(
       async () => {
