@@ -15,6 +15,8 @@ export interface IntakePorts {
   refuse(job: Job, code: 'expired' | 'internal_error' | 'robot_storage_failed', message: string): void;
   /** How many jobs of this one's name would be started at once. */
   room(job: Job): number;
+  /** Whether it waits for nothing once it is started: those behind it are not started before. */
+  startsAtOnce(job: Job): boolean;
   /** The job is on disk. */
   taken(job: Job): void;
   newGoalId(): Uint8Array;
@@ -58,13 +60,14 @@ export class Intake {
 
   #take(jobs: readonly Job[]): void {
     const { inbox, log, wallNow } = this.#ports;
-    // Those that are started at once are taken as running, which spares them a write before their start.
-    const claimed = new Map<string, number>();
+    // Those that are started at once are taken as running, which spares them a write before their start. No other is: killed before
+    // its start it would end as one that may have come about.
+    const left = new Map<string, number>();
     for (const job of jobs) {
       const lane = `${job.kind} ${job.name}`;
-      const ahead = claimed.get(lane) ?? 0;
-      job.isRunningOnDisk = ahead < this.#ports.room(job);
-      claimed.set(lane, ahead + 1);
+      const room = left.get(lane) ?? this.#ports.room(job);
+      job.isRunningOnDisk = room > 0;
+      left.set(lane, this.#ports.startsAtOnce(job) ? room - 1 : 0);
     }
     let numbers: number[];
     try {

@@ -94,6 +94,22 @@ describe('at most once', () => {
     expect(await second.ear.outcome(waiting[1]?.uuid ?? '')).toMatchObject({ error_code: 'expired' });
   });
 
+  it('what waited for the definition of a type runs after a kill: only the one that asked for it may have come about', async () => {
+    const first = await setUp({ acknowledge: false });
+    let asked = 0;
+    first.graph.describe = () => {
+      asked += 1;
+      return new Promise(() => {});
+    };
+    const [begun, ...waiting] = Array.from({ length: 8 }, () => topicCommand(setBool()));
+    for (const command of begun ? [begun, ...waiting] : []) first.runner.receive(command);
+    await expect.poll(() => asked).toBe(1);
+    const second = await setUp({ dataDir: first.dataDir });
+    await second.peer.serveSetBool('/motors');
+    expect(await second.ear.outcome(begun?.uuid ?? '')).toMatchObject({ error_code: 'outcome_unknown' });
+    for (const { uuid } of waiting) expect(await second.ear.outcome(uuid)).toMatchObject({ state: 'executed' });
+  });
+
   it('a waiting command that is cancelled ends as canceled and never runs; a running call is left alone', async () => {
     const { graph, runner, ear } = await setUp();
     const release: (() => void)[] = [];

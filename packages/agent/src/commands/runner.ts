@@ -56,6 +56,8 @@ export class CommandRunner {
   readonly #queues: JobQueues<Job>;
   readonly #intake: Intake;
   readonly #running = new Set<Promise<void>>();
+  /** Types of commands that were fitted to them: the graph has their definitions at hand. */
+  readonly #knownTypes = new Set<string>();
   /** Found waiting on disk at the start; not run before the cloud's clock is known, and that the inbox is no old copy. */
   #recovered: TakenCommand[] = [];
   #uplink: Uplink | null = null;
@@ -79,6 +81,7 @@ export class CommandRunner {
       refusal: (job, alreadyTaking) => this.#refusal(job, alreadyTaking),
       refuse: (job, code, message) => this.#tell(job, failed(code, message)),
       room: (job) => this.#queues.room(job),
+      startsAtOnce: (job) => this.#knownTypes.has(job.command.type),
       taken: (job) => this.#taken(job),
     });
   }
@@ -306,7 +309,10 @@ export class CommandRunner {
         prepare(this.#options.graph, this.#options.policy, job.command),
         job.command.timeout_ms,
       );
-      if (prepared !== TIMED_OUT) return prepared;
+      if (prepared !== TIMED_OUT) {
+        this.#knownTypes.add(job.command.type);
+        return prepared;
+      }
       this.#end(job, failed('timeout', 'the definition of its type was not found out in time'));
       return null;
     } catch (error) {
