@@ -40,11 +40,15 @@ export interface Place {
   leave(): void;
 }
 
-interface Waiting {
-  readonly socket: Socket;
-  readonly sinceMs: number;
+/** Who has been looked up: what is called when it is the robot's turn, or when it has to come again. */
+export interface Caller {
   readonly open: (place: Place) => void;
   readonly refuse: (retryAfterS: number) => void;
+}
+
+interface Waiting {
+  readonly caller: Caller;
+  readonly sinceMs: number;
   readonly stopWatching: () => void;
 }
 
@@ -79,28 +83,28 @@ export class Admission {
   }
 
   /**
-   * Calls what `lookUp` yields as soon as there is a place, or `refuse`, or neither where the socket goes before, or where `lookUp`
-   * yields nothing since it has answered by itself. Rejects as it does.
+   * Lets the caller that `lookUp` yields open as soon as there is a place, or refuses it, or neither where the socket goes before, or
+   * where `lookUp` yields nothing since it has answered by itself. Rejects as it does. `refuse` is for one that is not looked up.
    */
   async enter(
     socket: Socket,
-    lookUp: () => Promise<((place: Place) => void) | undefined>,
+    lookUp: () => Promise<Caller | undefined>,
     refuse: (retryAfterS: number) => void,
   ): Promise<void> {
     if (this.#lookUps >= this.#bounds.lookUpsMax) return this.#refuse(refuse);
     this.#lookUps += 1;
-    const open = await lookUp().finally(() => {
+    const caller = await lookUp().finally(() => {
       this.#lookUps -= 1;
     });
-    if (!open || socket.destroyed) return;
-    if (this.#isStopped || this.#waiting.size >= this.#bounds.waitingMax) return this.#refuse(refuse);
-    this.#wait(socket, open, refuse);
+    if (!caller || socket.destroyed) return;
+    if (this.#isStopped || this.#waiting.size >= this.#bounds.waitingMax) return this.#refuse(caller.refuse);
+    this.#wait(socket, caller);
   }
 
-  #wait(socket: Socket, open: (place: Place) => void, refuse: (retryAfterS: number) => void): void {
+  #wait(socket: Socket, caller: Caller): void {
     const sinceMs = this.#monotonicNow();
     const stopWatching = whenGone(socket, () => this.#waiting.delete(waiting));
-    const waiting: Waiting = { socket, sinceMs, open, refuse, stopWatching };
+    const waiting: Waiting = { caller, sinceMs, stopWatching };
     this.#waiting.add(waiting);
     this.#next();
     if (this.#timer) return;
@@ -148,7 +152,7 @@ export class Admission {
       if (begun === OPENINGS_A_TURN || this.#places.size >= this.#bounds.openingMax) return;
       this.#waiting.delete(waiting);
       waiting.stopWatching();
-      waiting.open(this.#take());
+      waiting.caller.open(this.#take());
       begun += 1;
     }
   }
@@ -171,7 +175,7 @@ export class Admission {
   #turnAway(waiting: Waiting): void {
     this.#waiting.delete(waiting);
     waiting.stopWatching();
-    this.#refuse(waiting.refuse);
+    this.#refuse(waiting.caller.refuse);
   }
 
   #measure(nowMs: number): void {

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { WebSocketServer, type Server as WebSocketServerOf } from 'ws';
 import type { Bus } from '../bus/bus.js';
 import type { RobotRef } from '../robots/robots.js';
-import { Admission, type AdmissionBounds, type Place } from './admission.js';
+import { Admission, type AdmissionBounds, type Caller, type Place } from './admission.js';
 import { Connection, RobotSocket } from './connection.js';
 import { Presence, type PresenceStore, type UnstoredChanges } from './presence.js';
 import type { SessionRegistry } from './registry.js';
@@ -130,7 +130,7 @@ export class Gateway {
         refuse(socket, 503, 'unavailable', why, retryAfterS);
       };
       this.#admission
-        .enter(socket, () => this.#identified(request, socket, head), refused)
+        .enter(socket, () => this.#identified(request, socket, head, refused), refused)
         .catch((error: unknown) => this.#failed(socket, error));
     });
   }
@@ -153,10 +153,23 @@ export class Gateway {
   }
 
   /** What opens the robot's session; undefined, and a 401, where there is none with this token. */
-  async #identified(request: IncomingMessage, socket: Socket, head: Buffer) {
+  async #identified(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    refused: Caller['refuse'],
+  ): Promise<Caller | undefined> {
     const revocations = this.#revocations;
     const known = await this.#authenticate(request, socket);
-    return known && ((place: Place) => this.#upgrade({ known, revocations }, request, socket, head, place));
+    if (!known) return undefined;
+    this.#presence.comes(known.key);
+    return {
+      open: (place) => this.#upgrade({ known, revocations }, request, socket, head, place),
+      refuse: (retryAfterS) => {
+        this.#presence.comes(known.key, retryAfterS * 1000);
+        refused(retryAfterS);
+      },
+    };
   }
 
   #upgrade(

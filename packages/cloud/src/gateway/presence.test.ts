@@ -6,7 +6,7 @@ let nowMs: number;
 let monotonicMs: number;
 let presence: Presence | undefined;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate'] });
   nowMs = 1_000;
   monotonicMs = 0;
 });
@@ -118,6 +118,53 @@ describe('presence', () => {
       [7, true, 16_000],
       [8, false, 21_000],
     ]);
+  });
+
+  it('after a start, has more patience with robots that it keeps waiting or told to come later, and with no others', async () => {
+    const { presence, taken } = start({ remembered: [1, 2, 3, 4] });
+    await presence.start();
+    await pass(5_000);
+    // At 5 s + 40 s + a fifth of it at the latest; then an attempt takes up to 10 s.
+    presence.comes(1, 40_000);
+    presence.comes(2, 40_000);
+    await pass(13_000);
+    presence.comes(3);
+    await pass(20_000);
+    expect(taken.flat()).toEqual([
+      [4, false, 21_000],
+      [3, false, 29_000],
+    ]);
+    // A robot that nobody remembers is none of ours.
+    presence.comes(99, 40_000);
+    presence.opened(1);
+    await pass(60_000);
+    expect(taken.flat().slice(2)).toEqual([
+      [1, true, 39_000],
+      [2, false, 64_000],
+    ]);
+  });
+
+  it('after a start, waits on while robots come back each second, for a minute at most', async () => {
+    const remembered = Array.from({ length: 200 }, (_, at) => at);
+    const { presence, taken } = start({ remembered });
+    await presence.start();
+    for (let robot = 0; robot < 60; robot += 1) {
+      presence.opened(robot);
+      await pass(500);
+    }
+    const lost = () => taken.flat().filter(([, online]) => !online);
+    expect(lost()).toEqual([]);
+    await pass(2_000);
+    expect(lost()).toHaveLength(140);
+    await presence.stop();
+
+    const { presence: again, taken: then } = start({ remembered });
+    await again.start();
+    for (let robot = 0; robot < 130; robot += 1) {
+      again.opened(robot);
+      await pass(500);
+    }
+    expect(then.flat().filter(([robot, online]) => robot >= 150 && !online)).toHaveLength(50);
   });
 
   it('stores what has happened before it stops', async () => {

@@ -1,5 +1,6 @@
 import type { SessionEnding } from '@drover/shared/api/link';
 import type { Logger } from 'pino';
+import { ExpectedBack } from './expected-back.js';
 
 /** A socket that just broke is often back at once: its robot counts as online this much longer. */
 const RESET_GRACE_MS = 3_000;
@@ -13,8 +14,8 @@ const FLAPPING_GRACE_MAX_MS = 20_000;
 /** Connections lost longer ago than this no longer make a robot a flapping one. */
 const FLAPPING_MEMORY_MS = 60_000;
 
-/** After a start, robots that the store remembers as online have this long to come back before they count as offline. */
-const START_GRACE_MS = 20_000;
+/** After a start, who is not back yet is looked at this often. */
+const START_LOOK_MS = 1_000;
 
 /** Changes are stored together, at most this often: a transaction each would be 500 syncs of the disk for 500 robots. */
 const STORE_INTERVAL_MS = 100;
@@ -58,7 +59,8 @@ export class Presence {
   readonly #now: () => number;
   readonly #monotonicNow: () => number;
   readonly #leaving = new Map<number, NodeJS.Timeout>();
-  readonly #here = new Set<number>();
+  /** Undefined once it is settled who came back after our start, and who did not. */
+  #expected: ExpectedBack | undefined;
   readonly #losses = new Map<number, Losses>();
   readonly #unstored: UnstoredChanges;
   #startTimer: NodeJS.Timeout | undefined;
@@ -66,7 +68,7 @@ export class Presence {
   #hurry: () => void = () => {};
   #stopped = false;
   readonly #resetGraceMs: number;
-  readonly #startGraceMs: number;
+  readonly #startGraceMs: number | undefined;
   readonly #retryMs: number;
   readonly #storeIntervalMs: number;
 
@@ -84,7 +86,7 @@ export class Presence {
     storeIntervalMs?: number;
   }) {
     this.#resetGraceMs = options.resetGraceMs ?? RESET_GRACE_MS;
-    this.#startGraceMs = options.startGraceMs ?? START_GRACE_MS;
+    this.#startGraceMs = options.startGraceMs;
     this.#retryMs = options.retryMs ?? RETRY_MS;
     this.#storeIntervalMs = options.storeIntervalMs ?? STORE_INTERVAL_MS;
     this.#unstored = options.unstored ?? new Map();
@@ -97,18 +99,26 @@ export class Presence {
   async start(): Promise<void> {
     const remembered = await this.#store.onlineKeys();
     if (remembered.length === 0) return;
-    this.#startTimer = setTimeout(() => {
-      for (const robotKey of remembered) if (!this.#here.has(robotKey)) this.#set(robotKey, false);
-    }, this.#startGraceMs).unref();
+    const expected = new ExpectedBack(remembered, this.#monotonicNow(), this.#startGraceMs);
+    this.#expected = expected;
+    const look = () => {
+      for (const robotKey of expected.lost(this.#monotonicNow())) this.#set(robotKey, false);
+      if (expected.size === 0) this.#settled();
+    };
+    this.#startTimer = setInterval(look, Math.min(START_LOOK_MS, this.#startGraceMs ?? START_LOOK_MS)).unref();
+  }
+
+  #settled(): void {
+    clearInterval(this.#startTimer);
+    this.#expected = undefined;
   }
 
   /** Stores what has happened, and no more: sessions that end now do so because we stop, not because the robots left. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#startTimer);
+    this.#settled();
     for (const timer of this.#leaving.values()) clearTimeout(timer);
     this.#leaving.clear();
-    this.#here.clear();
     this.#hurry();
     await this.#loop;
   }
@@ -116,8 +126,13 @@ export class Presence {
   opened(robotKey: number): void {
     clearTimeout(this.#leaving.get(robotKey));
     this.#leaving.delete(robotKey);
-    this.#here.add(robotKey);
+    this.#expected?.came(robotKey);
     this.#set(robotKey, true);
+  }
+
+  /** The robot has asked for a session, and waits for it, or was told to come again in `inMs`. */
+  comes(robotKey: number, inMs = 0): void {
+    this.#expected?.comes(robotKey, inMs, this.#monotonicNow());
   }
 
   /** The robot's only session ended (not one that was replaced). */
@@ -146,7 +161,6 @@ export class Presence {
 
   #left(robotKey: number): void {
     this.#leaving.delete(robotKey);
-    this.#here.delete(robotKey);
     this.#set(robotKey, false);
   }
 

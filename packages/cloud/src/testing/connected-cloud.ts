@@ -4,16 +4,24 @@ import type { AddressInfo } from 'node:net';
 import type { ComposeStatus } from '@drover/shared/link/compose-status';
 import { LINK_PATH, LINK_VERSION } from '@drover/shared/link/protocol';
 import type { UpMessage } from '@drover/shared/link/up';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { AdmissionBounds } from '../gateway/admission.js';
-import { Gateway } from '../gateway/gateway.js';
+import { Gateway, type GatewayOptions } from '../gateway/gateway.js';
 import { SessionRegistry } from '../gateway/registry.js';
 import { hello, Peer } from '../gateway/test-peer.js';
 import { startTestCloud } from './cloud.js';
 
 export type ConnectedCloud = Awaited<ReturnType<typeof startConnectedCloud>>;
 
-export async function startConnectedCloud(options: { dataDir?: string; admission?: Partial<AdmissionBounds> } = {}) {
+export interface ConnectedCloudOptions {
+  dataDir?: string;
+  admission?: Partial<AdmissionBounds>;
+  timings?: GatewayOptions['timings'];
+  monotonicNow?: () => number;
+  log?: Logger;
+}
+
+export async function startConnectedCloud(options: ConnectedCloudOptions = {}) {
   const registry = new SessionRegistry();
   const cloud = await startTestCloud({ ...options, inboxes: registry, questions: registry });
   const { services, bus } = cloud;
@@ -23,12 +31,13 @@ export async function startConnectedCloud(options: { dataDir?: string; admission
     ...{ commands: services.commands, streams: services.streamReports, links: services.links },
     compose: services.composeReports,
     ...(options.admission && { admission: options.admission }),
+    ...(options.timings && { timings: options.timings }),
     onRefused: () => {
       refused += 1;
     },
-    log: pino({ level: 'silent' }),
+    log: options.log ?? pino({ level: 'silent' }),
     now: () => cloud.clock.nowMs,
-    monotonicNow: () => performance.now(),
+    monotonicNow: options.monotonicNow ?? (() => performance.now()),
   });
   await gateway.start();
   const server = createServer().listen(0, '127.0.0.1');
