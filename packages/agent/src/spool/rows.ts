@@ -44,6 +44,8 @@ export const DropReason = {
   diskRefused: 'disk_refused',
   /** The message was over the stream's size bound. */
   tooLarge: 'too_large',
+  /** The agent stood still (a slow disk, a busy machine) for longer than ROS had room for what came: as many samples as it would have kept. */
+  overrun: 'overrun',
   /** It waited for longer than its stream lets its data wait. */
   tooOld: 'too_old',
   /** An old copy of the spool came back: what the cloud may already hold was not sent again. */

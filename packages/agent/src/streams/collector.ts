@@ -96,7 +96,7 @@ export class Collector {
     return dueMs + (isFast ? DUE_AFTER_MS : -watchMs) - this.#deps.monotonicNow();
   }
 
-  #sample({ messages, schema, publisher, restedHz }: Drain): void {
+  #sample({ messages, schema, publisher, restedHz, unseen }: Drain): void {
     const { source, type } = this.#stream;
     const sound: Received[] = [];
     for (const message of messages) {
@@ -109,9 +109,10 @@ export class Collector {
       this.#tap.release(message.cdr);
     }
     const newestOnly = restedHz !== null && restedHz >= Math.max(this.#stream.hz, DRAIN_HZ_MIN);
-    const passedOver = newestOnly ? sound.splice(0, sound.length - 1) : [];
-    for (const { cdr } of passedOver) this.#tap.release(cdr);
-    for (const { cdr, atMs, wallMs } of sound) {
+    const offered = newestOnly
+      ? newestOfEach(1000 / this.#stream.hz, sound, ({ cdr }) => this.#tap.release(cdr))
+      : sound;
+    for (const [index, { cdr, atMs, wallMs }] of offered.entries()) {
       const { hash, text } = schema;
       const point: PointSample = {
         kind: 'point',
@@ -123,10 +124,37 @@ export class Collector {
         clockMs: wallMs - atMs,
         cdr,
       };
-      if (newestOnly) this.#sampler.offerNewest(point, this.#deps.monotonicNow());
+      if (newestOnly && index === offered.length - 1) this.#sampler.offerNewest(point, this.#deps.monotonicNow());
       else this.#sampler.offer(point, atMs);
     }
+    this.#countOverrun(unseen);
   }
+
+  /** What came while the agent stood still is lost where ROS had no room for it and nothing that comes later stands in for it. */
+  #countOverrun(unseen: Drain['unseen']): void {
+    const { source, hz } = this.#stream;
+    const unused = this.#sampler.takeUnused();
+    const due = (unseen.ms * hz) / 1000;
+    const isCaughtUp = unseen.messages >= due * FAST_RATIO_MIN;
+    const lost = Math.floor(Math.min(due, unseen.messages, isCaughtUp ? unused : due));
+    if (lost > 0) this.#deps.sink.countDrop(source, DropReason.overrun, lost, 0);
+  }
+}
+
+/** Of a drain that came late, the newest message of each period, counted back from the last; oldest first. */
+function newestOfEach(
+  periodMs: number,
+  messages: readonly Received[],
+  passedOver: (message: Received) => void,
+): Received[] {
+  const newestMs = messages.at(-1)?.atMs ?? 0;
+  const periodOf = ({ atMs }: Received) => Math.floor((newestMs - atMs) / periodMs);
+  return messages.filter((message, index) => {
+    const next = messages[index + 1];
+    const isNewest = next === undefined || periodOf(next) < periodOf(message);
+    if (!isNewest) passedOver(message);
+    return isNewest;
+  });
 }
 
 export function depthFor(hz: number): number {

@@ -9,6 +9,8 @@ const REMEDIES: Partial<Record<DropReason, string>> = {
   [Reason.tooOld]:
     'messages that waited longer than max_age_s (of the stream) or DROVER_SPOOL_MAX_AGE_DAYS (of the agent) are dropped: raise it, or sample at a lower hz',
   [Reason.diskRefused]: 'messages are dropped, for the disk takes no writes: make room on it (drover-agent doctor)',
+  [Reason.overrun]:
+    'messages are lost before they are taken, for the machine is too busy or its disk too slow: sample at a lower hz',
 };
 
 /**

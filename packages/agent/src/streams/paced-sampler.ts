@@ -44,6 +44,11 @@ export class PacedSampler<T> {
     return this.#sampler.nextMs();
   }
 
+  /** How many might have been kept beside what was, and can't be caught up with any more; counted anew from here on. */
+  takeUnused(): number {
+    return this.#sampler.takeUnused();
+  }
+
   /** What still waits is left out. */
   stop(): void {
     this.#stopped = true;

@@ -7,7 +7,7 @@ const DRAIN_MS = 1000 / DRAIN_HZ_MIN;
 
 /** A topic published at a steady rate and a graph that drains it, by a clock of their own; the publisher falls silent at `untilMs`. */
 async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publishedHz: number; untilMs?: number }) {
-  const { deps, points } = await setUpCollecting();
+  const { deps, points, drops } = await setUpCollecting();
   const released = new Set<Uint8Array>();
   let nowMs = 0;
   const request = await new Promise<SubscribeRequest>((resolve) => {
@@ -26,9 +26,11 @@ async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publ
   });
   await vi.waitFor(() => expect(collectorOf.get(deps)?.view.sight).not.toBeNull());
   let [handed, taken, drains] = [0, 0, 0];
+  let pausedMs = 0;
   const drain = async () => {
     drains += 1;
-    const published = Math.floor((Math.min(nowMs, untilMs) * publishedHz) / 1000);
+    const publishingMs = pausedMs > 0 ? nowMs - pausedMs : Math.min(nowMs, untilMs);
+    const published = Math.floor((publishingMs * publishedHz) / 1000);
     for (let n = Math.max(handed, published - request.depth); n < published; n += 1) {
       taken += 1;
       const cdr = new Uint8Array(12);
@@ -47,6 +49,21 @@ async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publ
         await drain();
       }
     },
+    /** The process stands still; ROS does not. */
+    stall: async (ms: number) => {
+      nowMs += ms;
+      await drain();
+    },
+    goOn: () => {
+      pausedMs = nowMs - untilMs;
+    },
+    overrun: () => drops.filter(({ reason }) => reason === 'overrun').reduce((sum, { rows }) => sum + rows, 0),
+    periodsKept: (fromMs: number, toMs: number) =>
+      new Set(
+        points('/fast')
+          .filter(({ robotStampMs }) => robotStampMs >= fromMs && robotStampMs < toMs)
+          .map(({ robotStampMs }) => Math.floor((robotStampMs * hz) / 1000)),
+      ).size,
     counts: () => ({ taken, drains, kept: points('/fast').length, released: released.size }),
     keptReleased: () => points('/fast').filter(({ cdr }) => released.has(cdr)),
     received: () => collectorOf.get(deps)?.view.received ?? 0,
@@ -95,6 +112,47 @@ it('tells what came by its rate, and what it left alone with it', async () => {
   expect(topic.received() / 20).toBeGreaterThan(25);
   expect(topic.received() / 20).toBeLessThan(35);
 });
+
+it('keeps one of each period that ROS still has messages of, where it stood still', async () => {
+  const topic = await sampled({ hz: 10, publishedHz: 30 });
+  await topic.run(10_000);
+  await topic.stall(400);
+  await topic.run(1_000);
+  expect(topic.periodsKept(10_100, 11_300)).toBeGreaterThanOrEqual(11);
+});
+
+it.each([
+  { hz: 10, publishedHz: 30, stallMs: 700 },
+  { hz: 10, publishedHz: 30, stallMs: 2_500 },
+  { hz: 10, publishedHz: 10, stallMs: 1_000 },
+  { hz: 10, publishedHz: 10, stallMs: 3_000 },
+  { hz: 10, publishedHz: 1000, stallMs: 2_000 },
+  { hz: 1, publishedHz: 30, stallMs: 20_000 },
+])(
+  'counts what it can not keep of $publishedHz Hz where it stands still for $stallMs ms',
+  async ({ hz, publishedHz, stallMs }) => {
+    const topic = await sampled({ hz, publishedHz });
+    await topic.run(10_000);
+    const before = topic.counts().kept;
+    await topic.stall(stallMs);
+    await topic.run(10_000);
+    const samples = ((stallMs + 10_000) * hz) / 1000;
+    const { kept } = topic.counts();
+    expect(kept - before + topic.overrun()).toBeGreaterThanOrEqual(samples - 2);
+    expect(kept - before + topic.overrun()).toBeLessThanOrEqual(samples + 2);
+  },
+);
+
+it.each([1000, 30, 10])(
+  'counts nothing as lost of %d Hz where it keeps up, nor of a publisher that pauses',
+  async (publishedHz) => {
+    const topic = await sampled({ hz: 10, publishedHz, untilMs: 10_000 });
+    await topic.run(20_000);
+    topic.goOn();
+    await topic.run(10_000);
+    expect(topic.overrun()).toBe(0);
+  },
+);
 
 it('drains a topic that is little faster than what is kept all the time', async () => {
   const topic = await sampled({ hz: 1, publishedHz: 3 });

@@ -21,6 +21,7 @@ export class Sampler<T> {
   #tokens: number;
   #filledMs: number | null = null;
   #pending: { readonly item: T } | null = null;
+  #unused = 0;
 
   /** @param passedOver told of what is not kept, once that is certain */
   constructor(hz: number, passedOver: (item: T) => void = () => {}) {
@@ -72,9 +73,18 @@ export class Sampler<T> {
     return this.#filledMs === null ? null : this.#filledMs + Math.max(0, WHOLE - this.#tokens) / this.#perMs;
   }
 
+  /** How many might have been kept beside what was, and can't be caught up with any more; counted anew from here on. */
+  takeUnused(): number {
+    const unused = this.#unused;
+    this.#unused = 0;
+    return unused;
+  }
+
   #fill(atMs: number): void {
     const sinceMs = Math.max(0, atMs - (this.#filledMs ?? atMs));
-    this.#tokens = Math.min(BURST, this.#tokens + sinceMs * this.#perMs);
+    const tokens = this.#tokens + sinceMs * this.#perMs;
+    this.#tokens = Math.min(BURST, tokens);
+    this.#unused += tokens - this.#tokens;
     this.#filledMs = Math.max(atMs, this.#filledMs ?? atMs);
   }
 }

@@ -39,6 +39,8 @@ export interface Drain {
   readonly publisher: string | null;
   /** Where the topic was left alone before: how many messages a second it brings. Else null. */
   readonly restedHz: number | null;
+  /** What came before them and is gone, for ROS had no room for more than these: how many, and in what time. By the rate: none while that is unknown. */
+  readonly unseen: { readonly ms: number; readonly messages: number };
 }
 
 export interface TapOptions {
@@ -202,6 +204,14 @@ export class Tap {
     return ms;
   }
 
+  /** What ROS let go of since it was last asked: nothing where it had room left. */
+  #unseen(messages: number, nowMs: number): Drain['unseen'] {
+    const rateHz = this.#rateHz;
+    if (rateHz === null || messages < this.#options.depth) return { ms: 0, messages: 0 };
+    const ms = Math.max(0, nowMs - (this.#askedMs ?? nowMs) - (messages * 1000) / rateHz);
+    return { ms, messages: (ms * rateHz) / 1000 };
+  }
+
   /** From when to when the messages of a drain have come. Counts them, and after a rest those that ROS let go of, by the rate. */
   #came(messages: number, nowMs: number, restedHz: number | null): { fromMs: number; toMs: number } {
     const { drainHz, depth } = this.#options;
@@ -257,6 +267,7 @@ export class Tap {
     const nowMs = monotonicNow();
     const wallMs = wallNow();
     const restedHz = nowMs >= this.#restEndMs - EARLY_MS ? this.#rateHz : null;
+    const unseen = this.#unseen(drained.length, nowMs);
     const { fromMs, toMs } = this.#came(drained.length, nowMs, restedHz);
     this.#lastDrainMs = nowMs;
     const messages = drained.map((cdr, index) => {
@@ -266,7 +277,7 @@ export class Tap {
     this.#first ??= momentOf(messages[0]);
     this.#last = momentOf(messages.at(-1)) ?? this.#last;
     try {
-      onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null, restedHz });
+      onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null, restedHz, unseen });
     } catch (error) {
       this.#log.error({ err: error }, 'messages could not be handled');
     }
