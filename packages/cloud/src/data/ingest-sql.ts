@@ -40,8 +40,8 @@ export const INGEST_SQL = {
 export const POINTS_A_STATEMENT = [64, 8, 1] as const;
 
 /**
- * OR FAIL: a row that can't be stored leaves those of its statement before it, which the batch's savepoint takes back. The default
- * (ABORT) would have SQLite keep each page as it was before the statement, in a temporary file: a quarter of the whole cost.
+ * OR FAIL: a row that can't be stored leaves those of its statement before it, which the group's transaction takes back, or the
+ * batch's savepoint at the group's second try. The default (ABORT) would have SQLite keep each page as it was before the statement, in a temporary file: a quarter of the whole cost.
  */
 export function addPointsSql(rows: number): string {
   const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?)').join(', ');

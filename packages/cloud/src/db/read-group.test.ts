@@ -1,5 +1,6 @@
+import Sqlite, { type Database } from 'better-sqlite3';
 import { CompiledQuery } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tempDir } from '../testing/cloud.js';
 import { ReadGroup } from './read-group.js';
 import { type Db, openStore, type Store } from './store.js';
@@ -33,6 +34,33 @@ describe('reads of one turn', () => {
     ]);
     expect(order).toEqual(['a', 'bad', 'b']);
     expect(await reads.run(read('c'))).toBe('c');
+  });
+
+  it('leave the store to others where one throws at once', async () => {
+    const reads = new ReadGroup(store);
+    const results = await Promise.allSettled([
+      reads.run(() => {
+        throw new RangeError('a defect');
+      }),
+      reads.run(async () => 'b'),
+    ]);
+    expect(results).toMatchObject([{ status: 'rejected', reason: new RangeError('a defect') }, { value: 'b' }]);
+    await store.db.transaction().execute(async (tx) => tx.executeQuery(CompiledQuery.raw('select 1')));
+  });
+
+  it('leave the store to others where their transaction can not end', async () => {
+    const reads = new ReadGroup(store);
+    const prepare = Sqlite.prototype.prepare;
+    const failing = vi.spyOn(Sqlite.prototype, 'prepare').mockImplementation(function (this: Database, sql: string) {
+      if (sql === 'commit') throw new Error('disk I/O error');
+      return prepare.call(this, sql);
+    });
+    await expect(reads.run(async () => 'a').then(() => store.exclusive((raw) => raw.inTransaction))).resolves.toBe(
+      false,
+    );
+    failing.mockRestore();
+    expect(await reads.run(async () => 'b')).toBe('b');
+    await store.db.transaction().execute(async (tx) => tx.executeQuery(CompiledQuery.raw('select 1')));
   });
 });
 

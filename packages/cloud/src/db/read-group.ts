@@ -7,6 +7,7 @@ const GROUP_MAX = 100;
 /** Not as a writer: reads wait for no other process. */
 const BEGIN = CompiledQuery.raw('begin');
 const COMMIT = CompiledQuery.raw('commit');
+const ROLLBACK = CompiledQuery.raw('rollback');
 
 interface Read {
   readonly run: (db: Db) => Promise<unknown>;
@@ -51,12 +52,24 @@ export class ReadGroup {
     try {
       await this.#store.db.connection().execute(async (db) => {
         await db.executeQuery(BEGIN);
-        for (const { run, resolve, reject } of group) await run(db).then(resolve, reject);
-        await db.executeQuery(COMMIT);
+        // In order, each after the one before; async: what a read throws at once rejects as well.
+        for (const { run, resolve, reject } of group) await (async () => run(db))().then(resolve, reject);
+        await ended(db);
       });
     } catch (error) {
       // It could not begin, or end: those that have their answer keep it.
       for (const { reject } of group) reject(error);
     }
+  }
+}
+
+/** Leaves no transaction open on the one connection, whatever comes: the next one could not begin. */
+async function ended(db: Db): Promise<void> {
+  try {
+    await db.executeQuery(COMMIT);
+  } catch (error) {
+    // SQLite may have rolled back by itself: what counts is why it could not commit.
+    await db.executeQuery(ROLLBACK).catch(() => {});
+    throw error;
   }
 }

@@ -36,11 +36,14 @@ export class RobotLinks {
   readonly #store: Store;
   readonly #unstored: UnstoredPresence;
   readonly #news: GroupedWrites<News>;
+  /** By the columns that change: of their combinations a handful comes. */
+  readonly #upserts = new Map<string, Upsert>();
 
   constructor(options: { store: Store; log: Logger; unstored?: UnstoredPresence }) {
     this.#store = options.store;
     this.#unstored = options.unstored ?? new Map();
-    this.#news = new GroupedWrites<News>({ ...options, what: 'the state of links', write: keep });
+    const write = (tx: Tx, robotKey: number, news: News) => this.#keep(tx, robotKey, news);
+    this.#news = new GroupedWrites<News>({ ...options, what: 'the state of links', write });
   }
 
   async start(): Promise<void> {}
@@ -129,14 +132,22 @@ export class RobotLinks {
   #of(robot: RobotRef): News {
     return this.#news.of(robot.key, () => ({ sessions: 0, columns: {}, drops: new Map() }));
   }
-}
 
-async function keep(tx: Tx, robotKey: number, { sessions, columns, drops }: News): Promise<void> {
-  const [robot] = (await livingQuery(tx, { robotKey })).rows;
-  // Deleted meanwhile: its rows may be gone already.
-  if (!robot) return;
-  await upsertOf(columns)(tx, { ...columns, robot_key: robotKey, sessions });
-  for (const [spoolId, counts] of drops) await keepDrops(tx, robotKey, spoolId, counts);
+  async #keep(tx: Tx, robotKey: number, { sessions, columns, drops }: News): Promise<void> {
+    const [robot] = (await livingQuery(tx, { robotKey })).rows;
+    // Deleted meanwhile: its rows may be gone already.
+    if (!robot) return;
+    await this.#upsertOf(columns)(tx, { ...columns, robot_key: robotKey, sessions });
+    for (const [spoolId, counts] of drops) await keepDrops(tx, robotKey, spoolId, counts);
+  }
+
+  #upsertOf(columns: Partial<Row>): Upsert {
+    const changed = Object.keys(columns).sort() as (keyof Row)[];
+    const name = changed.join();
+    const upsert = this.#upserts.get(name) ?? newUpsert(changed);
+    this.#upserts.set(name, upsert);
+    return upsert;
+  }
 }
 
 const livingQuery = prepared((db, { robotKey }: { robotKey: number }) =>
@@ -144,17 +155,6 @@ const livingQuery = prepared((db, { robotKey }: { robotKey: number }) =>
 );
 
 type Upsert = ReturnType<typeof newUpsert>;
-
-/** By the columns that change: of their combinations a handful comes. */
-const upserts = new Map<string, Upsert>();
-
-function upsertOf(columns: Partial<Row>): Upsert {
-  const changed = Object.keys(columns).sort() as (keyof Row)[];
-  const name = changed.join();
-  const upsert = upserts.get(name) ?? newUpsert(changed);
-  upserts.set(name, upsert);
-  return upsert;
-}
 
 function newUpsert(changed: readonly (keyof Row)[]) {
   return prepared((db, values: Partial<Row> & Pick<Row, 'robot_key' | 'sessions'>) => {
