@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ConnectedCloud, startConnectedCloud } from '../testing/connected-cloud.js';
-import type { AdmissionBounds } from './admission.js';
+import { Admission, type AdmissionBounds, type Place } from './admission.js';
 import { hello, type Peer } from './test-peer.js';
 
 describe('more robots at once than can be opened', () => {
@@ -167,6 +168,54 @@ describe('more robots at once than can be opened', () => {
     await until(async () => (await cloud.connections()) === 2);
     void cloud.gateway.stop();
     expect(await waiting.answer).toMatchObject({ status: 503 });
+  });
+});
+
+describe('the pace at which robots are told to come again', () => {
+  let nowMs: number;
+  let sockets: Socket[];
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    nowMs = 0;
+    sockets = [];
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    for (const socket of sockets) socket.destroy();
+  });
+
+  /** What the last of a thousand is told, after a second in which 40 places were taken and what `use` is was made of each. */
+  async function toldAfter(use: (place: Place) => void): Promise<number> {
+    const admission = new Admission({ monotonicNow: () => nowMs, onRefused: () => {}, bounds: { openingMax: 40 } });
+    const places: Place[] = [];
+    const enter = (refused: (retryAfterS: number) => void) => {
+      const socket = new Socket();
+      sockets.push(socket);
+      const caller = { open: (place: Place) => void places.push(place), refuse: refused };
+      return admission.enter(socket, async () => caller, refused);
+    };
+    // The last one waits on: the pace is measured while some do.
+    for (let at = 0; at < 41; at += 1) await enter(() => {});
+    while (places.length < 40) await new Promise((resolve) => setImmediate(resolve));
+    for (const place of places.slice(0, 40)) use(place);
+    nowMs += 1_000;
+    await vi.advanceTimersByTimeAsync(250);
+    admission.stop();
+    let told = 0;
+    for (let at = 0; at < 1_000; at += 1) await enter((retryAfterS) => (told = retryAfterS));
+    return told;
+  }
+
+  it('counts robots that were opened, not silent ones nor those that failed', async () => {
+    const opened = (place: Place) => {
+      place.greeted();
+      place.opened();
+      place.leave();
+    };
+    // (200 taken for it + 40) / 2 a second, and half of 200 where none was.
+    expect(await toldAfter(opened)).toBe(Math.ceil(2 + 1_000 / 120));
+    expect(await toldAfter((place) => place.leave())).toBe(Math.ceil(2 + 1_000 / 100));
+    expect(await toldAfter(() => {})).toBe(Math.ceil(2 + 1_000 / 100));
   });
 });
 

@@ -36,6 +36,8 @@ const RATE_MS = 1_000;
 export interface Place {
   /** The robot has said hello: from now on it is ours to be quick, and the place is kept until `leave`. */
   greeted(): void;
+  /** All that its session begins with is done: what the pace of openings is told by. */
+  opened(): void;
   /** The opening is over, one way or the other; again is nothing. */
   leave(): void;
 }
@@ -125,10 +127,11 @@ export class Admission {
       greeted: () => {
         held.isSilent = false;
       },
-      leave: () => {
-        if (!this.#places.delete(place)) return;
+      opened: () => {
         this.#measured.opened += 1;
-        this.#next();
+      },
+      leave: () => {
+        if (this.#places.delete(place)) this.#next();
       },
     };
     this.#places.set(place, held);

@@ -152,6 +152,16 @@ describe('a session', () => {
     expect(written()).toEqual([command.uuid]);
   });
 
+  it('writes a new command once though it found it in the store before it was offered', async () => {
+    await settled();
+    const command = aCommand();
+    waiting.push(command);
+    session.commandsWaiting();
+    await settled();
+    expect(session.offered(INBOX, command)).toBe(true);
+    expect(written()).toEqual([command.uuid]);
+  });
+
   it('writes no new command before one that waits in the store', async () => {
     await settled();
     const [first, second, third] = [aCommand(), aCommand(), aCommand()];

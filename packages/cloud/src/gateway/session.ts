@@ -79,7 +79,7 @@ export class RobotSession {
   #desiredRevision = -1;
   readonly #desiredLoop = new Coalesced();
   readonly #deliveryLoop = new Coalesced();
-  /** How often it was heard that something waits in the store, and up to which of these that was written. */
+  /** How often it was heard that something waits in the store, and what of it was written: knows this process only, not other gateways. */
   #announced = 1;
   #caughtUpTo = 0;
   #feedback: NewestFeedback | undefined;
@@ -136,6 +136,7 @@ export class RobotSession {
    * stored before it waits there. Offered in the order of the POSTs. Returns whether it is written.
    */
   offered(inboxId: string, command: DeliverableCommand): boolean {
+    if (this.#written.has(command.uuid)) return true;
     const isNext = this.#state === 'open' && this.#caughtUpTo === this.#announced && this.#inbox?.id === inboxId;
     if (!isNext || this.#hasEnded() || this.#holdsBack()) {
       // Those after it must not overtake it: they wait for a look into the store as well.
@@ -275,6 +276,7 @@ export class RobotSession {
     );
     await this.#sendDesiredSoon();
     await this.#deliverSoon();
+    this.#place?.opened();
   }
 
   #leavePlace(): void {
