@@ -11,6 +11,7 @@ import { Admission, type AdmissionBounds, type Caller, type Place } from './admi
 import { Connection, RobotSocket } from './connection.js';
 import { Presence, type PresenceStore, type UnstoredChanges } from './presence.js';
 import type { SessionRegistry } from './registry.js';
+import { Seldom } from './seldom.js';
 import { RobotSession, type SessionOptions } from './session.js';
 import type { SessionPorts } from './session-ports.js';
 
@@ -19,6 +20,9 @@ const TICK_MS = 1_000;
 
 /** That robots are refused is said this often. */
 const CROWDED_SAID_MS = 10_000;
+
+/** So is that tokens are: anybody can send those. */
+const BAD_TOKEN_SAID_MS = 1_000;
 
 /** A stopping gateway waits this long for robots to answer its close before it hangs up. */
 const STOP_GRACE_MS = 1_000;
@@ -62,7 +66,8 @@ export class Gateway {
   #stopping = false;
   /** Tokens that were good and are not any more: so many so far. */
   #revocations = 0;
-  #crowded = { refused: 0, saidMs: Number.NEGATIVE_INFINITY };
+  readonly #crowded: Seldom;
+  readonly #badTokens: Seldom;
   #allEnded: (() => void) | undefined;
 
   constructor(options: GatewayOptions) {
@@ -70,6 +75,8 @@ export class Gateway {
     this.#log = options.log.child({ part: 'gateway' });
     const { robots: store, unstoredPresence: unstored = new Map(), now, monotonicNow, timings } = options;
     this.#presence = new Presence({ store, unstored, log: this.#log, now, monotonicNow, ...timings });
+    this.#crowded = new Seldom(CROWDED_SAID_MS, monotonicNow);
+    this.#badTokens = new Seldom(BAD_TOKEN_SAID_MS, monotonicNow);
     const bounds = options.admission ?? {};
     this.#admission = new Admission({ monotonicNow, bounds, onRefused: () => this.#refused() });
     this.#sockets = new WebSocketServer<typeof RobotSocket>({
@@ -228,7 +235,8 @@ export class Gateway {
     const [, token] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
     const robot = token === undefined ? undefined : await this.#options.robots.authenticateToken(token);
     if (robot) return robot;
-    this.#log.warn({ remote: socket.remoteAddress }, 'robot refused: no valid token');
+    const refused = this.#badTokens.came();
+    if (refused > 0) this.#log.warn({ remote: socket.remoteAddress, refused }, 'robot refused: no valid token');
     refuse(socket, 401, 'unauthenticated', 'the robot token is missing or not valid');
     return undefined;
   }
@@ -259,12 +267,8 @@ export class Gateway {
   #refused(): void {
     this.#options.onRefused?.();
     if (this.#stopping) return;
-    const crowded = this.#crowded;
-    crowded.refused += 1;
-    const nowMs = this.#options.monotonicNow();
-    if (nowMs - crowded.saidMs < CROWDED_SAID_MS) return;
-    this.#log.warn({ refused: crowded.refused }, 'more robots come at once than can be opened: told to come later');
-    this.#crowded = { refused: 0, saidMs: nowMs };
+    const refused = this.#crowded.came();
+    if (refused > 0) this.#log.warn({ refused }, 'more robots come at once than can be opened: told to come later');
   }
 }
 
