@@ -29,7 +29,7 @@ export function createApp(deps: AppDeps): Express {
   app.set('case sensitive routing', true);
   app.use(requestLog(deps.log), securityHeaders);
   if (deps.observe) app.use(deps.observe);
-  const routes = endpointRoutes(deps.endpoints, deps.log);
+  const routes = endpointRoutes(deps.endpoints);
   const open = Router({ caseSensitive: true });
   for (const router of deps.open ?? []) open.use(router);
   app.use((request, response, next) => {

@@ -4,7 +4,6 @@
  */
 import type { ApiErrorCode } from '@drover/shared/api/errors';
 import type { Scope } from '@drover/shared/api/keys';
-import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { Caller } from './caller.js';
 
@@ -19,7 +18,6 @@ export interface Call<P extends string, Q, B> {
   readonly query: Q;
   readonly body: B;
   header(name: string): string | undefined;
-  readonly log: Logger;
 }
 
 export interface Answer {

@@ -1,17 +1,15 @@
 import { ApiError, type ErrorDetail } from '@drover/shared/api/errors';
 import { type Request, type RequestHandler, type Response, Router } from 'express';
-import type { Logger } from 'pino';
 import { jsonBody } from './body.js';
 import { callerOf, requireScope } from './caller.js';
 import { type Endpoint, JsonText } from './endpoint.js';
 import { invalidRequest } from './errors.js';
-import { requestIdOf } from './request-log.js';
 
 /**
  * The routes of all endpoints, in order. Express looks through its routes one by one, so they are told apart first by what costs
  * next to nothing: how many parts a path has, and the first of them.
  */
-export function endpointRoutes(endpoints: readonly Endpoint[], log: Logger) {
+export function endpointRoutes(endpoints: readonly Endpoint[]) {
   const routers = new Map<string, Router>();
   for (const endpoint of endpoints) {
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -19,7 +17,7 @@ export function endpointRoutes(endpoints: readonly Endpoint[], log: Logger) {
     routers.set(shapeOf(path), router);
     const handlers: RequestHandler[] = [markRoute(endpoint), requireScope(endpoint.scope)];
     if (endpoint.body) handlers.push(...jsonBody());
-    handlers.push((request, response) => answer(endpoint, request, response, log));
+    handlers.push((request, response) => answer(endpoint, request, response));
     router[endpoint.method](path, ...handlers);
   }
   const handle: RequestHandler = (request, response, next) => {
@@ -49,16 +47,13 @@ function markRoute(endpoint: Endpoint): RequestHandler {
   };
 }
 
-async function answer(endpoint: Endpoint, request: Request, response: Response, log: Logger): Promise<void> {
+async function answer(endpoint: Endpoint, request: Request, response: Response): Promise<void> {
   const { status, body } = await endpoint.handle({
     caller: callerOf(response),
     params: request.params as Record<string, string>,
     query: checkedQuery(endpoint, request),
     body: checkedBody(endpoint, request),
     header: (name) => request.get(name),
-    get log() {
-      return log.child({ request_id: requestIdOf(response) });
-    },
   });
   if (body === undefined) response.status(status).end();
   else sendJson(response, status, body instanceof JsonText ? body.text : JSON.stringify(body));
