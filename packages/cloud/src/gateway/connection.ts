@@ -48,6 +48,9 @@ export class Connection {
   #isAnswering = false;
   #silent = false;
   #ended = false;
+  #isCorked = false;
+  /** To be sent once others have had their turn. */
+  #later: DownMessage[] | undefined;
 
   constructor(socket: RobotSocket, stream: Socket, robotId: string, log: Logger, nowMs: number) {
     this.#socket = socket;
@@ -90,12 +93,38 @@ export class Connection {
   /** Sends one message; dropped without a word on a connection that is closing, since its session is over anyway. */
   send(message: DownMessage): void {
     if (!this.isOpen) return;
+    this.#cork();
     for (const frame of this.#writer.frames(message)) this.#socket.send(frame, () => this.#listener?.flushed());
     if (this.#socket.bufferedAmount > UNSENT_BYTES_MAX) {
       const unsent = this.#socket.bufferedAmount;
       this.#log.warn({ robot: this.#robotId, unsent_bytes: unsent }, 'robot does not read; connection given up');
       this.#socket.terminate();
     }
+  }
+
+  /** The same for what the robot does not wait for, an acknowledgement: requests that have come meanwhile go first. */
+  sendLater(message: DownMessage): void {
+    if (this.#later) {
+      this.#later.push(message);
+      return;
+    }
+    this.#later = [message];
+    setImmediate(() => {
+      const messages = this.#later ?? [];
+      this.#later = undefined;
+      for (const waiting of messages) this.send(waiting);
+    });
+  }
+
+  /** What a group of commits brings leaves in one write, and before all that hears of them next: that would be a system call each. */
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
+    this.#stream.cork();
+    queueMicrotask(() => {
+      this.#isCorked = false;
+      this.#stream.uncork();
+    });
   }
 
   close(code: CloseCode, reason: string): void {

@@ -27,6 +27,7 @@ async function connect(registry: SessionRegistry, key: number, linkVersion = 2) 
       sent.push(message);
       if (message.kind === 'welcome') open();
     },
+    sendLater: () => {},
     close: () => {},
     terminate: () => {},
     tick: () => {},

@@ -15,7 +15,7 @@ import type { Connection } from './connection.js';
 /** What a session needs of its connection. */
 export type SessionConnection = Pick<
   Connection,
-  'send' | 'close' | 'terminate' | 'tick' | 'pause' | 'resume' | 'isOpen' | 'unsentBytes'
+  'send' | 'sendLater' | 'close' | 'terminate' | 'tick' | 'pause' | 'resume' | 'isOpen' | 'unsentBytes'
 >;
 
 /** What a robot tells of its streams; the drops are those of that spool. */

@@ -21,6 +21,9 @@ class Noted implements SessionConnection {
     this.sent.push(message);
     if (message.kind === 'desired') this.welcomed();
   }
+  sendLater(message: DownMessage): void {
+    this.send(message);
+  }
   pause(): void {
     this.isPaused = true;
   }

@@ -339,7 +339,7 @@ export class RobotSession {
     const { stampMs } = stampsOf(outcome.finished_robot_ms, this.#clockOffsetMs, this.#ports.now());
     await this.#ports.commands.ended(this.robot, this.#inbox, outcome, stampMs);
     this.#written.ended(outcome.uuid);
-    this.#connection.send({ kind: 'outcome_ack', uuid: outcome.uuid });
+    this.#connection.sendLater({ kind: 'outcome_ack', uuid: outcome.uuid });
   }
 
   async #batch(batch: Batch): Promise<void> {
