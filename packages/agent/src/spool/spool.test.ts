@@ -1,6 +1,7 @@
 import { closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Batch } from '@drover/shared/link/batch';
+import { splitBatch } from '@drover/shared/link/batch-reader';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openStoreFile, setAside } from '../disk/store-file.js';
@@ -60,6 +61,21 @@ describe('uploading', () => {
     expect(await receiver.until((numbers) => numbers.length === 5)).toEqual([1, 2, 3, 4, 5]);
     while (spool.store.held().rows > 0) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(receiver.batches[0]).toMatchObject({ lane: 'live', first_seq: 1, spool_id: spool.id, clock: null });
+  });
+
+  it('sends points in the one form that the cloud reads the short way, fresh ones and those read back from disk', async () => {
+    const { spool, uploader } = open(tempDataDir());
+    // As robots stamp, to the fraction of a millisecond or not.
+    const stamped = (n: number) => point(n, { robotStampMs: 1_800_000_000_000 + n });
+    for (const n of [1, 2.5, 3]) spool.append(stamped(n));
+    while (spool.store.held().rows < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    const receiver = cloud(spool, () => uploader);
+    uploader.open(receiver, NOTHING);
+    await receiver.until((numbers) => numbers.length === 3);
+    for (const n of [4, 5, 6.5]) spool.append(stamped(n));
+    await receiver.until((numbers) => numbers.length === 6);
+    const frames = receiver.batches.flatMap(framesOf);
+    expect(frames.map((frame) => splitBatch(frame)?.rows.length)).toEqual([2, 2]);
   });
 
   it('sends again, unchanged, what was not acknowledged, and leaves out what the cloud says it has', async () => {

@@ -14,7 +14,11 @@ export function giveBack({ buffer, byteLength }: Uint8Array): void {
   // Not what shares its memory with others.
   if (byteLength < GIVEN_BACK_BYTES_MIN || byteLength !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
   closed ??= closedPort();
-  closed.postMessage(null, [buffer]);
+  try {
+    closed.postMessage(null, [buffer]);
+  } catch {
+    // Not to be transferred, which newer versions of Node throw for: it is left to V8.
+  }
 }
 
 function closedPort(): MessagePort {
