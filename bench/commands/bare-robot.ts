@@ -20,9 +20,9 @@ serve(
       const publish = await barePublisher();
       const socket = new WebSocket(url.replace('http', 'ws'), { perMessageDeflate: false });
       socket.on('message', (data) => {
-        const { uuid, body } = JSON.parse(String(data)) as { uuid: string; body: { payload: object } };
+        const { uuid, body } = JSON.parse(String(data)) as { uuid: string; body: { name: string; payload: object } };
         if (writes) insert.run(uuid, JSON.stringify(body));
-        publish(body.payload);
+        publish(body.name, body.payload);
         const result = { matched_subscribers: 1 };
         if (writes) update.run(JSON.stringify(result), uuid);
         socket.send(JSON.stringify({ uuid, result }));

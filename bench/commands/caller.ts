@@ -15,7 +15,8 @@ serve(
       load = new CommandLoad(url, robot, headers);
     },
     alone: ({ ms }: { ms: number }) => opened().alone(ms),
-    together: ({ inFlight, ms }: { inFlight: number; ms: number }) => opened().together(inFlight, ms),
+    together: ({ inFlight, ms, topics }: { inFlight: number; ms: number; topics: string[] }) =>
+      opened().together(inFlight, ms, topics),
   },
   () => load?.close(),
 );

@@ -3,6 +3,8 @@ import { createRequire } from 'node:module';
 import { rosIsSourced } from '@drover/agent/dist/ros/rclnodejs/load.js';
 
 export const TOPIC = '/cmd_vel';
+/** For commands that go to several at once; the simulated robot listens to none of them. */
+export const TOPICS: readonly string[] = Array.from({ length: 8 }, (_, n) => `${TOPIC}_${n}`);
 const TYPE = 'geometry_msgs/msg/Twist';
 
 /** As much of rclnodejs as the bare scripts use. */
@@ -41,22 +43,22 @@ function keep(message: unknown): void {
   last = message;
 }
 
-/** Publishes as a script would that does nothing else. */
-export async function barePublisher(): Promise<(payload: object) => void> {
+/** Publishes as a script would that does nothing else, with a publisher for each topic. */
+export async function barePublisher(): Promise<(topic: string, payload: object) => void> {
   if (graph === 'simulated') {
-    const topic = new EventEmitter().on('message', keep);
-    return (payload) => void topic.emit('message', payload);
+    const robot = new EventEmitter().on(TOPIC, keep);
+    return (topic, payload) => void robot.emit(topic, payload);
   }
   const bare = await node('bare_publisher');
-  const publisher = bare.createPublisher(TYPE, TOPIC);
+  const publishers = new Map([TOPIC, ...TOPICS].map((topic) => [topic, bare.createPublisher(TYPE, topic)]));
   bare.spin();
-  return (payload) => publisher.publish(payload);
+  return (topic, payload) => publishers.get(topic)?.publish(payload);
 }
 
 /** Somebody who hears what is published, and tells the last of it. */
 export async function bareSubscriber(): Promise<() => unknown> {
   const bare = await node('bare_subscriber');
-  bare.createSubscription(TYPE, TOPIC, keep);
+  for (const topic of [TOPIC, ...TOPICS]) bare.createSubscription(TYPE, topic, keep);
   bare.spin();
   return () => last;
 }
