@@ -8,6 +8,7 @@ import { svgOf } from './harness/plot.js';
 import { type Outcome, report } from './harness/report.js';
 import { judged, table } from './harness/table.js';
 import { interleaved, spreadOf } from './harness/windows.js';
+import { failedAttempts } from './sessions/failed-attempts.js';
 
 function tempDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'drover-report-'));
@@ -135,4 +136,21 @@ it('a plot’s axis has numbers that read well', () => {
   const svg = svgOf({ name: 'p', title: 'p', ...axes, lines: [{ name: 'ours', points }] });
   const numbers = [...svg.matchAll(/text-anchor="end" >([^<]+)</g)].map(([, words]) => words);
   expect(numbers).toEqual(['0', '2.5', '5', '7.5', '10', '12.5']);
+});
+
+it('an attempt that was told when to come again is none that failed, nor is one while nobody listened', () => {
+  const failed = { event: 'failed', robot: 1, at: 1_000 } as const;
+  const events = [
+    { ...failed, why: 'cloud does not take the session now (503)', retryAfterS: 7 },
+    { ...failed, why: 'cloud does not take the session now (503)' },
+    { ...failed, why: 'cloud can not be reached: Opening handshake has timed out' },
+    { ...failed, why: 'cloud can not be reached: connect ECONNREFUSED 127.0.0.1:8080' },
+    { ...failed, why: 'of before', at: 999 },
+    { event: 'opened', robot: 1, at: 1_001 } as const,
+  ];
+  const by = {
+    'cloud does not take the session now (503)': 1,
+    'cloud can not be reached: Opening handshake has timed out': 1,
+  };
+  expect(failedAttempts(events, 1_000)).toEqual({ told: 1, untold: 2, by });
 });

@@ -3,8 +3,10 @@ import type { Robot } from '@drover/shared/api/robots';
 import { Fleet } from '#test/network/fleet';
 import { API_KEY, TestCloud } from '#test/support/cloud';
 import { CommandLoad } from '../commands/load.js';
-import { atMost, type Benchmark, type Row } from '../harness/benchmark.js';
+import { atLeast, atMost, type Benchmark, type Row } from '../harness/benchmark.js';
+import { type FailedAttempts, failedAttempts } from './failed-attempts.js';
 import { checkDescriptors } from './limits.js';
+import { type Ends, RandomCommands } from './random-commands.js';
 import { seedRobots } from './seeded-robots.js';
 
 const ROBOTS_A_PROCESS = 1_000;
@@ -26,7 +28,7 @@ export const flip: Benchmark = {
     await cloud.restart(() => {
       tokens = seedRobots(cloud.dataDir, robots);
     });
-    // The first one in a process of its own: it gets the commands.
+    // The first one in a process of its own: it gets the commands whose time is told.
     const groups = [tokens.slice(0, 1)];
     for (let at = 1; at < robots; at += ROBOTS_A_PROCESS) groups.push(tokens.slice(at, at + ROBOTS_A_PROCESS));
     const fleets: Fleet[] = [];
@@ -52,10 +54,13 @@ export const flip: Benchmark = {
     const lost: number[] = [];
     const worstMs: number[] = [];
     const flapped: number[] = [];
+    const failed: FailedAttempts[] = [];
+    const ends: Ends[] = [];
     for (let window = 0; window < context.windows; window += 1) {
       const stoppedMs = Date.now();
       await cloud.restart();
       const upMs = Date.now();
+      const random = new RandomCommands(cloud.url, robots, { 'svc-api-key': API_KEY });
       const load = new CommandLoad(cloud.url, 'robot-0', { 'svc-api-key': API_KEY });
       await cloud.online('robot-0');
       while ((fleets[0]?.openedSince(stoppedMs).length ?? 0) < 1)
@@ -71,11 +76,18 @@ export const flip: Benchmark = {
       })();
       await allBack(stoppedMs);
       backS.push((Date.now() - upMs) / 1000);
+      failed.push(
+        failedAttempts(
+          fleets.flatMap(({ events }) => events),
+          upMs,
+        ),
+      );
       going = false;
       flapped.push(await flapsOf(cloud, fleets, groups, { stoppedMs, upMs }));
       // Throws where one was not executed.
       worstMs.push(await commanding);
       load.close();
+      ends.push(await random.stop());
       lost.push(closedSince(fleets, upMs));
     }
     const rows: Row[] = [
@@ -83,16 +95,40 @@ export const flip: Benchmark = {
       { what: 'sessions that came back and were lost again', unit: 'sessions', ours: lost, goal: atMost(0) },
       { what: 'robots shown offline though back within the grace', unit: 'robots', ours: flapped, goal: atMost(0) },
       {
-        what: 'the slowest command meanwhile',
+        what: 'the slowest command meanwhile, to a robot that is back',
         unit: 'ms',
         ours: worstMs,
         note: 'every command was executed',
         goal: atMost(5000),
       },
+      {
+        ...{ what: 'attempts that timed out, or were refused without a time to come again', unit: 'attempts' },
+        ...{ ours: failed.map(({ untold }) => untold), goal: atMost(0) },
+        note: `${failed.reduce((sum, { told }) => sum + told, 0)} were told when to come${sumsOf(failed)}`,
+      },
+      {
+        ...{ what: 'commands to random robots from the moment of listening, answered', unit: '%' },
+        ...{ ours: ends.map(({ answered, posted }) => (answered / posted) * 100), goal: atLeast(100) },
+        note: `the slowest POST took ${Math.round(Math.max(...ends.map(({ slowestPostMs }) => slowestPostMs)))} ms${sumsOf(ends)}`,
+      },
+      {
+        ...{ what: 'of them executed', unit: '%', note: 'no goal: a robot that is not back can’t' },
+        ours: ends.map(({ by, posted }) => ((by.executed ?? 0) / posted) * 100),
+      },
     ];
     return { rows, facts: { robots, robotsAProcess: ROBOTS_A_PROCESS } };
   },
 };
+
+/** How many ended how, in all windows: the most first. */
+function sumsOf(windows: readonly { readonly by: Readonly<Record<string, number>> }[]): string {
+  const sums = new Map<string, number>();
+  for (const { by } of windows) {
+    for (const [end, count] of Object.entries(by)) sums.set(end, (sums.get(end) ?? 0) + count);
+  }
+  const sorted = [...sums].toSorted(([, a], [, b]) => b - a);
+  return sorted.map(([end, count]) => `; ${count} ${end}`).join('');
+}
 
 /** Robots whose session came back within the grace, and whose `online` changed all the same. */
 async function flapsOf(

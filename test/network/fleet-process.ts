@@ -9,16 +9,21 @@ import { CloudClock } from '@drover/agent/dist/link/cloud-clock.js';
 import { type Instruction, Link, type LinkClient, type Uplink } from '@drover/agent/dist/link/link.js';
 import { LINK_VERSION } from '@drover/shared/link/protocol';
 import { RELEASE_DATE } from '@drover/shared/release';
+import type { Logger } from 'pino';
 
 /** What is printed; `at` is the wall clock, which all processes of a machine share. */
 export interface FleetEvent {
-  readonly event: 'attempt' | 'opened' | 'closed';
+  /** `failed`: an attempt ended without a session. */
+  readonly event: 'attempt' | 'opened' | 'closed' | 'failed';
   readonly robot: number;
   readonly at: number;
+  /** Of an attempt that failed: in the agent's words, and when the cloud told it to come again. */
+  readonly why?: string;
+  readonly retryAfterS?: number;
 }
 
-function say(event: FleetEvent['event'], robot: number): void {
-  process.stdout.write(`${JSON.stringify({ event, robot, at: Date.now() } satisfies FleetEvent)}\n`);
+function say(event: FleetEvent['event'], robot: number, more: Pick<FleetEvent, 'why' | 'retryAfterS'> = {}): void {
+  process.stdout.write(`${JSON.stringify({ event, robot, at: Date.now(), ...more } satisfies FleetEvent)}\n`);
 }
 
 /** What the agent says to the link: an inbox and a spool of its own, both empty. */
@@ -39,6 +44,7 @@ function clientOf(robot: number): LinkClient {
     }),
     opened: (opened) => {
       uplink = opened;
+      hasOpened.add(robot);
       say('opened', robot);
       return null;
     },
@@ -57,14 +63,26 @@ function clientOf(robot: number): LinkClient {
   };
 }
 
-const silent = { child: () => silent, info() {}, warn() {}, error() {}, debug() {} } as never;
+/** Keeps silent, but for what the link says at the end of each attempt and each session: when it tries again, and why. */
+function logOf(robot: number, isOpen: () => boolean): Logger {
+  const line = (fields: { retryInMs?: number; retryAfterS?: number }, why: string) => {
+    if (fields.retryInMs === undefined || isOpen()) return;
+    say('failed', robot, { why, ...(fields.retryAfterS !== undefined && { retryAfterS: fields.retryAfterS }) });
+  };
+  const log = { child: () => log, info: line, warn: line, error: line, debug() {} };
+  return log as unknown as Logger;
+}
+
 const monotonicNow = () => performance.now();
+/** Robots whose last attempt became a session. */
+const hasOpened = new Set<number>();
 const [, , url = ''] = process.argv;
 const links: Link[] = [];
 const input = createInterface({ input: process.stdin });
 input.on('line', (secret) => {
   const robot = links.length;
   const token = () => {
+    hasOpened.delete(robot);
     say('attempt', robot);
     return secret;
   };
@@ -72,7 +90,7 @@ input.on('line', (secret) => {
   const client = clientOf(robot);
   const link = new Link({
     ...{ url, token, client, clock, monotonicNow },
-    ...{ wallNow: Date.now, random: Math.random, log: silent },
+    ...{ wallNow: Date.now, random: Math.random, log: logOf(robot, () => hasOpened.has(robot)) },
   });
   links.push(link);
   link.start();

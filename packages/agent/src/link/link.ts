@@ -104,7 +104,8 @@ export class Link {
       this.#yielding ||=
         (end.kind === 'closed' && end.code === CloseCode.replaced) || (end.kind === 'refused' && end.status === 409);
       const plan = planRetry(end, this.#failures, this.#options.random());
-      this.#log[plan.level]({ retryInMs: Math.round(plan.delayMs) }, plan.message);
+      const told = end.kind === 'refused' && end.retryAfterS != null && { retryAfterS: end.retryAfterS };
+      this.#log[plan.level]({ retryInMs: Math.round(plan.delayMs), ...told }, plan.message);
       await this.#sleep(plan.delayMs * this.#timing.retryFactor);
     }
   }
