@@ -10,6 +10,8 @@ import { type Flooded, mqttPeer } from './mqtt-peer.js';
 const SENDERS = 10;
 const SOURCES = 10;
 const ROWS_A_BATCH = 1000;
+/** Of those whose CPU is told: it is read in steps of 10 ms, and what comes now and then (a checkpoint, a collection) is to be in it. */
+const CPU_WINDOW_MS = 30_000;
 
 /** What a window came to. */
 interface Window {
@@ -25,8 +27,10 @@ export const ingest: Benchmark = {
   summary: 'durable points a second through link, gateway and store, beside better-sqlite3 alone',
   run: async (context) => {
     const windowMs = context.smoke ? 300 : 5_000;
+    const cpuWindowMs = context.smoke ? 300 : CPU_WINDOW_MS;
     const batchRows = context.smoke ? 100 : ROWS_A_BATCH;
-    const cloud = await TestCloud.start({}, join(context.dir, 'cloud'));
+    // Nothing is removed meanwhile: what minutes of this store may come to more than a store keeps by default.
+    const cloud = await TestCloud.start({ DROVER_RETENTION_GB: 'off' }, join(context.dir, 'cloud'));
     context.onEnd(() => cloud.stop());
     const senders = new Child('ingest/senders');
     context.onEnd(() => senders.stop());
@@ -38,13 +42,13 @@ export const ingest: Benchmark = {
     const pragmas = await alone.ask<Record<string, unknown>>('open', { dataDir: join(context.dir, 'alone') });
     const statementRows = await alone.ask<number>('statementRows');
 
-    const insert = (rowsAStatement: number) => () =>
-      windowOf(alone.pid, () => alone.ask<Flooded>('insert', { ms: windowMs, rowsAStatement }));
+    const insert = (rowsAStatement: number, ms: number) => () =>
+      windowOf(alone.pid, () => alone.ask<Flooded>('insert', { ms, rowsAStatement }));
     const mqtt = await mqttPeer(context, { robots: SENDERS, sources: SOURCES });
     const windows = await interleaved(context, {
-      gateway: () => windowOf(cloud.process.pid, () => senders.ask<Flooded>('flood', { ms: windowMs })),
-      loop: insert(1),
-      many: insert(statementRows),
+      gateway: () => windowOf(cloud.process.pid, () => senders.ask<Flooded>('flood', { ms: cpuWindowMs })),
+      loop: insert(1, cpuWindowMs),
+      many: insert(statementRows, windowMs),
       mqtt: async () => (mqtt ? await windowOf(mqtt.subscriberPid, () => mqtt.flood(windowMs)) : NO_WINDOW),
     });
     const rate = (of: Window[]) => of.map(({ rowsAS }) => rowsAS);
@@ -65,7 +69,7 @@ export const ingest: Benchmark = {
         ...{ peer: { name: loop, values: cpu(windows.loop) }, goal: ratioAtMost(3) },
       },
       againstMqtt(rate(windows.gateway), mqtt && rate(windows.mqtt)),
-      ...(await realAgents(context, cloud, windowMs)),
+      ...(await realAgents(context, cloud, cpuWindowMs)),
     ];
     return { rows, facts: { pragmas, rowsABatch: batchRows, senders: SENDERS, sourcesASender: SOURCES } };
   },
