@@ -25,9 +25,16 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   commands: ['command round trip'],
   agent: ['command taken → published', 'command taken → served', 'agent RSS, idle'],
-  memory: ['gateway memory of an idle session, 10', 'gateway memory of an idle session, 20'],
+  memory: [
+    'gateway memory of an idle session, 10',
+    'gateway memory of an idle session, 20 robots',
+    'gateway memory of an idle session, 20 robots beside 10',
+  ],
   vitals: ['gateway CPU, 10 robots', 'gateway CPU, 20 robots'],
-  flip: ['a restart under 10 robots', 'sessions that came back and were lost again', 'the slowest command meanwhile'],
+  flip: [
+    ...['a restart under 10 robots', 'sessions that came back and were lost again', 'the slowest command meanwhile'],
+    ...['attempts that timed out', 'commands to random robots', 'of them executed'],
+  ],
   rows: [
     ...['latest 1', 'latest 50', 'a time range of 50', '/robots with 50', '/commands page'],
     ...['durable ingest at', 'bytes on disk of a point'],

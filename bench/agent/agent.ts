@@ -5,7 +5,7 @@ import { TestAgent } from '#test/support/agent';
 import { graph } from '../commands/ros.js';
 import { type Benchmark, type Context, type Row, ratioAtMost } from '../harness/benchmark.js';
 import { Child } from '../harness/child.js';
-import { rssBytes } from '../harness/process-stats.js';
+import { agentOf, rssBytes } from '../harness/process-stats.js';
 import { interleaved, quantile } from '../harness/windows.js';
 import { BareGateway, type Content } from './gateway.js';
 import { callsAtOnce } from './many-calls.js';
@@ -17,6 +17,11 @@ const TOKEN = `drt_${'0'.repeat(40)}`;
 const hook = fileURLToPath(new URL('../../agent/mark-hook.mjs', import.meta.url));
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const GOAL = ratioAtMost(1.3);
+/**
+ * Of a window's messages. A subscriber that gets no CPU for a moment lets its queue run over: on a busy machine it hears a per cent less.
+ * Where it hears fewer than this, whoever publishes is to blame.
+ */
+const LOST_AT_MOST = 0.03;
 
 export const agent: Benchmark = {
   name: 'agent',
@@ -60,21 +65,25 @@ async function partOfCommands(context: Context, peer: Child): Promise<Row[]> {
     [TOPICS, 1],
   ] as const) {
     const wave = { waves, inFlight, pauseMs: 20, topics };
-    const took = async (sent: () => Promise<[n: number, atMs: number][]>) => {
+    const lostOf = { ours: 0, bare: 0 };
+    const took = async (who: keyof typeof lostOf, sent: () => Promise<[n: number, atMs: number][]>) => {
       await peer.ask('received');
       const sentAtMs = new Map(await sent());
       await pause(200);
       const heard = await peer.ask<[n: number, atMs: number][]>('received');
-      if (heard.length !== waves * inFlight)
+      const lost = waves * inFlight - heard.length;
+      if (lost > waves * inFlight * LOST_AT_MOST) {
         throw new Error(`of ${waves * inFlight} messages ${heard.length} were heard`);
+      }
+      lostOf[who] += lost;
       return quantile(
         heard.map(([n, atMs]) => atMs - (sentAtMs.get(n) ?? Number.NaN)),
         0.5,
       );
     };
     const windows = await interleaved(context, {
-      ours: () => took(() => ours.publish(wave)),
-      bare: () => took(() => bare.ask('publish', wave)),
+      ours: () => took('ours', () => ours.publish(wave)),
+      bare: () => took('bare', () => bare.ask('publish', wave)),
     });
     const to =
       inFlight === 1 ? 'one in flight' : `${inFlight} in flight to ${topics === 1 ? 'one topic' : `${topics} topics`}`;
@@ -83,7 +92,8 @@ async function partOfCommands(context: Context, peer: Child): Promise<Row[]> {
       peer: { name: 'bare rclnodejs publish', values: windows.bare },
     };
     const isPaced = inFlight > topics;
-    rows.push(isPaced ? { ...row, note: PACED } : { ...row, goal: GOAL });
+    const notes = [...(isPaced ? [PACED] : []), ...lostNote(lostOf)];
+    rows.push({ ...row, ...(!isPaced && { goal: GOAL }), ...(notes.length > 0 && { note: notes.join('; ') }) });
   }
   for (const inFlight of [1, 8]) {
     const wave = { waves, inFlight, pauseMs: 5 };
@@ -102,6 +112,12 @@ async function partOfCommands(context: Context, peer: Child): Promise<Row[]> {
     });
   }
   return rows;
+}
+
+/** Nothing where all were heard; the warm-up's count too. */
+function lostNote({ ours, bare }: { ours: number; bare: number }): string[] {
+  if (ours + bare === 0) return [];
+  return [`the median of those heard: the subscriber missed ${ours} of ours, ${bare} of the script’s`];
 }
 
 /** An agent that tells when it had a command on disk and when it knew its end, and a gateway that costs next to nothing. */
@@ -190,8 +206,9 @@ async function connected(gateway: BareGateway, { process }: TestAgent): Promise<
 /** As users start it, under its supervisor; the other in a process of its own. Both are left alone for the same time. */
 async function idleMemory(context: Context): Promise<Row> {
   const settleMs = context.smoke ? 500 : 20_000;
+  // New processes each time: nothing to warm up.
   const windows = await interleaved<'ours' | 'bare', number>(
-    { ...context, windows: Math.min(context.windows, 3) },
+    { ...context, smoke: true },
     {
       ours: async () => {
         const gateway = new BareGateway();
@@ -202,7 +219,7 @@ async function idleMemory(context: Context): Promise<Row> {
         });
         await connected(gateway, agent);
         await pause(settleMs);
-        const bytes = rssBytes(childOf(agent.process.pid));
+        const bytes = rssBytes(agentOf(agent.process.pid));
         await agent.stop();
         gateway.close();
         return bytes / 2 ** 20;
@@ -221,15 +238,4 @@ async function idleMemory(context: Context): Promise<Row> {
     ...{ what: WHAT.idle, unit: 'MiB', ours: windows.ours, goal: ratioAtMost(1.4) },
     peer: { name: 'a bare node with one subscription', values: windows.bare },
   };
-}
-
-/** The agent of its supervisor: the one that is a Node. */
-function childOf(supervisor: number): number {
-  const children = readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8')
-    .trim()
-    .split(' ')
-    .map(Number);
-  const agent = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('node'));
-  if (agent === undefined) throw new Error('the supervisor has no agent');
-  return agent;
 }

@@ -32,6 +32,17 @@ export function descriptorsMax(): number {
   return hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard);
 }
 
+/** The agent of a supervisor: the one of its children that is a Node. */
+export function agentOf(supervisor: number): number {
+  const children = readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number);
+  const agent = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('node'));
+  if (agent === undefined) throw new Error('the supervisor has no agent');
+  return agent;
+}
+
 /** What a piece of work cost a process, and took. */
 export async function costOf<T>(
   pid: number,

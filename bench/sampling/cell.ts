@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { TestAgent } from '#test/support/agent';
 import type { Child as Sink } from '../harness/child.js';
 import { Child } from '../harness/child.js';
-import { cpuSeconds } from '../harness/process-stats.js';
+import { agentOf, cpuSeconds } from '../harness/process-stats.js';
 import type { BareOptions } from './bare.js';
 import type { SampledTopic } from './topics.js';
 
@@ -99,15 +99,17 @@ export async function cell(options: CellOptions): Promise<Cell> {
   };
 }
 
+/** As users start it: its supervisor bounds what memory it keeps, which large messages may cost CPU. */
 async function startAgent({ hz, url, dir, env }: CellOptions): Promise<Contender> {
   const agent = await TestAgent.start({
     url,
     token: `drt_sampled-agent-${hz}`,
     env: { ...env, DROVER_ROS: 'rclnodejs' },
+    supervised: true,
     dataDir: join(dir, `agent-${hz}`),
   });
   await agent.process.line(({ msg }) => msg === 'stream starts');
-  return { name: 'agent', pid: agent.process.pid, stop: () => agent.stop() };
+  return { name: 'agent', pid: agentOf(agent.process.pid), stop: () => agent.stop() };
 }
 
 async function startBare(how: 'poll' | 'plain', { hz, url, dir, topic, source, env }: CellOptions): Promise<Contender> {

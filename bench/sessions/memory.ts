@@ -8,6 +8,9 @@ import { interleaved, spreadOf } from '../harness/windows.js';
 import { checkDescriptors } from './limits.js';
 import { seedRobots } from './seeded-robots.js';
 
+/** A session of many costs no more than this many times one of few. What a process is built up by with its first thousand makes it less. */
+const FLAT = 1.2;
+
 export const memory: Benchmark = {
   name: 'memory',
   summary: 'gateway memory of an idle session at 1k, 5k and 10k robots, beside a bare ws server',
@@ -58,6 +61,14 @@ export const memory: Benchmark = {
       peer: { name: 'bare ws server', values: windows.bare.map((kib) => kib[at] ?? Number.NaN) },
       goal: ratioAtMost(2),
     }));
+    const [fewest = 0] = steps;
+    // Those of the last step beside those of the first, of the same process.
+    rows.push({
+      ...{ what: `gateway memory of an idle session, ${most} robots beside ${fewest}`, unit: 'KiB' },
+      ours: windows.ours.map((kib) => kib.at(-1) ?? Number.NaN),
+      peer: { name: `the same, ${fewest} robots`, values: windows.ours.map(([kib = Number.NaN]) => kib) },
+      goal: ratioAtMost(FLAT),
+    });
     const line = (name: string, of: number[][]) => {
       const points = steps.map((step, at) => [step, spreadOf(of.map((kib) => kib[at] ?? Number.NaN)).median] as const);
       return { name, points };
