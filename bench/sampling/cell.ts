@@ -15,6 +15,8 @@ export interface CellWindow {
   /** Percent of a core, the whole process. */
   readonly cpu: Readonly<Record<Name, number>>;
   readonly missing: Readonly<Record<Name, number>>;
+  /** What the agent's stream says that it dropped, from its start to the end of the last window. */
+  readonly counted: number;
 }
 
 /** A topic at a rate: the three contenders, each a process of its own. */
@@ -81,15 +83,18 @@ export async function cell(options: CellOptions): Promise<Cell> {
       for (const { begin: from, end, expected } of kept) {
         const nothing = { agent: Number.NaN, poll: Number.NaN, plain: Number.NaN };
         const [cpu, missing]: [Record<Name, number>, Record<Name, number>] = [{ ...nothing }, { ...nothing }];
+        let counted = 0;
         for (const [at, { name }] of contenders.entries()) {
           const cpuS = (end.cpuS[at] ?? Number.NaN) - (from.cpuS[at] ?? Number.NaN);
           cpu[name] = (cpuS * 100_000) / (end.atMs - from.atMs);
           const of = { name: `${name}-${hz}`, fromMs: from.wallMs, toMs: end.wallMs };
           const { samples, drops } = await sink.ask<{ samples: number; drops: number }>('kept', of);
           // The window begins and ends somewhere within a period: one more or less is none missing.
-          missing[name] = Math.max(0, Math.floor(expected) - 1 - samples) + drops;
+          // What was dropped and counted is among them.
+          missing[name] = Math.max(0, Math.floor(expected) - 1 - samples);
+          counted += drops;
         }
-        all.push({ cpu, missing });
+        all.push({ cpu, missing, counted });
       }
       return all;
     },

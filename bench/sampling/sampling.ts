@@ -55,7 +55,9 @@ export const sampling: Benchmark = {
         const { cells: byItself } = await sampled(context, topic, python, only);
         rows.push(...byItself.map((one) => besideItself(cells, one, only)));
       }
-      facts[topic.name] = { busy, publishedHz };
+      const counted = Object.fromEntries(cells.map(({ hz, windows }) => [`${hz} Hz kept`, windows.at(-1)?.counted]));
+      facts[topic.name] = { busy, publishedHz, counted };
+      say(`${topic.words}: the agents counted as dropped ${JSON.stringify(counted)}`);
       say(`${topic.words}: ${publishedHz.toFixed(1)} Hz came, the machine was busy by ${Math.round(busy * 100)} %`);
       if (busy > BUSY_AT_MOST) say('that is too much: the contenders wait for each other');
     }
