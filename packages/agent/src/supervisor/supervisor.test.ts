@@ -144,7 +144,7 @@ describe('the supervisor of the agent', () => {
     expect(await supervisor.exited).toBe(0);
     await supervisor.allGone;
     expect(supervisor.text()).toContain(`args: --max-semi-space-size=4 ${BIN}.js`);
-    expect(supervisor.text()).toContain('\n7 262144 262144\n');
+    expect(supervisor.text()).toContain('\n7 262144 4194304\n');
   });
 
   it('ends one that has begun to count and stands still, as if it had crashed', async () => {
