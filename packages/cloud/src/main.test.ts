@@ -1,6 +1,7 @@
 /** The program as an operator starts it: built, in a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -73,6 +74,35 @@ describe('drover-cloud', () => {
     second.child.kill('SIGINT');
     const again = await second.ended;
     expect([again.code, again.stdout.includes('drk_')]).toEqual([0, false]);
+  });
+
+  it.each(['whose reader is gone', 'whose disk is full'])('serves, and stops, with a log %s', async (why) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    const env = {
+      ...process.env,
+      DROVER_DATA_DIR: dir.path,
+      DROVER_PORT: String(port),
+      DROVER_API_KEY: 'drk_'.padEnd(30, 'x'),
+    };
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(process.execPath, [BIN], {
+      env,
+      stdio: ['ignore', why === 'whose disk is full' ? full : 'pipe', 'inherit'],
+    });
+    closeSync(full);
+    children.push(child);
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    const url = `http://127.0.0.1:${port}`;
+    // Each has its line.
+    const ask = () => robots(url, env.DROVER_API_KEY).then(({ status }) => status, String);
+    await expect.poll(ask).toBe(200);
+    for (let n = 0; n < 20; n += 1) expect(await ask()).toBe(200);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   it('names a command that it does not have, and the one that was meant', async () => {

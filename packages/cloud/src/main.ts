@@ -25,6 +25,8 @@ async function serve(config: Config, warnings: readonly string[]): Promise<void>
   const now = Date.now;
   const monotonicNow = () => performance.now();
   const log = createLog({ level: config.logLevel, monotonicNow });
+  // What is announced goes there by itself: as with the log, that it can't be written is no reason to end.
+  process.stdout.on('error', () => {});
   for (const words of warnings) log.warn(words);
   const stopping = stopSignal(config.drainS, log);
   const opening = openWhenDiskAllows({ dataDir: config.dataDir, now, log, signal: stopping.signal });

@@ -10,9 +10,8 @@ const REPEAT_MS = 60_000;
 /** Kinds of lines remembered: a handful exist. One more, and the oldest may be said again early. */
 const KINDS_MAX = 100;
 
-/** How long a line may wait for others, and how much at most does. */
-const GATHER_MS = 50;
-const GATHERED_BYTES_MAX = 8 * 1024;
+/** Of lines that nobody takes: those that come after are dropped. */
+const KEPT_BYTES_MAX = 1024 * 1024;
 /** pino's number for it. */
 const WARN = 40;
 
@@ -65,30 +64,35 @@ export function createLog({ level, monotonicNow, destination }: LogOptions): Log
 }
 
 /**
- * Lines are written some at once: a system call for each costs a request more than its queries do. A line at warn and above
- * goes out at once, with those before it, and so does all at the process's end; a kill takes the last GATHER_MS of the others.
- * What is written is written synchronously, so that nothing is lost or out of order at an exit.
+ * The lines of one turn of the event loop are written at its end, together: a system call for each costs a request more than its
+ * queries do. A line at warn and above goes out at once, with those before it, and so does all at the process's end. Written
+ * synchronously, so that nothing is lost or out of order at an exit.
+ *
+ * That nobody reads any more, or that a log's disk is full, is no reason to end or to wait: what can't be written waits for the
+ * next line, up to KEPT_BYTES_MAX.
  */
 export function gatheredLines(target: string | number = process.stdout.fd): DestinationStream {
-  const out = pino.destination({ dest: target, sync: true, minLength: GATHERED_BYTES_MAX });
-  let timer: NodeJS.Timeout | undefined;
+  const out = pino.destination({ dest: target, sync: true, maxLength: KEPT_BYTES_MAX });
+  out.on('error', () => {});
+  let gathered = '';
   const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    out.flushSync();
+    if (gathered === '') return;
+    const lines = gathered;
+    gathered = '';
+    out.write(lines);
   };
   process.once('exit', flush);
-  const lines = {
+  const stream = {
     // Asks pino for the level of each line.
     [pino.symbols.needsMetadataGsym]: true as const,
     lastLevel: 0,
     write(line: string) {
-      out.write(line);
-      if (lines.lastLevel >= WARN) flush();
-      else timer ??= setTimeout(flush, GATHER_MS).unref();
+      if (gathered === '') setImmediate(flush);
+      gathered += line;
+      if (stream.lastLevel >= WARN) flush();
     },
   };
-  return lines;
+  return stream;
 }
 
 function hasError(fields: unknown): fields is { err: unknown } {
