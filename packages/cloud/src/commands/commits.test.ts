@@ -1,5 +1,5 @@
 /** What commands cost the disk: commits counted in the write-ahead log, with a robot's session on a real websocket. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Peer } from '../gateway/test-peer.js';
 import { hello } from '../gateway/test-peer.js';
 import { commitsIn } from '../testing/commits.js';
@@ -21,7 +21,10 @@ describe('the commits that commands cost', () => {
     await cloud.services.streamReports.stop();
   });
 
-  afterEach(() => cloud.stop());
+  afterEach(async () => {
+    vi.useRealTimers();
+    await cloud.stop();
+  });
 
   const post = () => cloud.post<{ uuid: string }>('/robots/rover-1/commands', TWIST);
   const stateOf = async (uuid: string) => (await cloud.get<{ state: string }>(`/commands/${uuid}/outcome`)).body.state;
@@ -35,6 +38,8 @@ describe('the commits that commands cost', () => {
     });
 
   it('are two: with its POST, and with its outcome', async () => {
+    // That it was taken waits for others to be written with, and no longer than a busy machine may take to tell of its end.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const before = commitsIn(cloud.dataDir);
     for (let seq = 1; seq <= 10; seq += 1) {
       const { uuid } = (await post()).body;
