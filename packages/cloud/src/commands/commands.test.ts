@@ -7,15 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { InProcessBus } from '../bus/in-process.js';
 import { openStore, type Store } from '../db/store.js';
 import { type RobotRef, Robots, uidOf } from '../robots/robots.js';
-import {
-  admit,
-  type CommandRequest,
-  Commands,
-  DELIVERY_MS,
-  type RobotReach,
-  UNTAKEN_MAX,
-  WAITING_MAX,
-} from './commands.js';
+import { admit, type CommandRequest, DELIVERY_MS, type RobotReach, UNTAKEN_MAX, WAITING_MAX } from './admission.js';
+import { Commands } from './commands.js';
 import { findCommand } from './store.js';
 
 const INBOX = '0194b6b0-3b1a-7cc0-8d7f-000000000001';

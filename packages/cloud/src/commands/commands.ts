@@ -13,16 +13,6 @@ import { findInbox, type InboxRef, noteInbox, raiseInbox, standing } from './inb
 import * as commandStore from './store.js';
 import { cloudEnd } from './store.js';
 
-export {
-  type Admission,
-  admit,
-  type CommandRequest,
-  DELIVERY_MS,
-  type RobotReach,
-  UNTAKEN_MAX,
-  WAITING_MAX,
-} from './admission.js';
-
 /*
  * A command's life. "Bound" means that it was, or may have been, written to a socket for one inbox.
  *

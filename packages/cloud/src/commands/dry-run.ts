@@ -4,7 +4,7 @@ import { checkAnswer, type RobotCheck, type RobotCheckName } from '@drover/share
 import { inquire, type RobotQuestions } from '../graph/inquiry.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import type { RobotRef, Robots } from '../robots/robots.js';
-import type { CommandRequest } from './commands.js';
+import type { CommandRequest } from './admission.js';
 
 type Check = CommandCheck['checks'][number];
 

@@ -1,7 +1,7 @@
 import type { RobotCommand } from '@drover/shared/api/commands';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestCloud, type TestCloud } from '../testing/cloud.js';
-import { WAITING_MAX } from './commands.js';
+import { WAITING_MAX } from './admission.js';
 
 const INBOX = '0194b6b0-3b1a-7cc0-8d7f-000000000001';
 const TWIST = { interface: 'topic', name: '/cmd_vel', type: 'geometry_msgs/Twist', payload: { linear: { x: 1 } } };
