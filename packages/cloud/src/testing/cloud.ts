@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import { InProcessBus } from '../bus/in-process.js';
 import type { LiveInboxes } from '../commands/commands.js';
 import { openStore } from '../db/store.js';
+import type { UnstoredChanges } from '../gateway/presence.js';
 import type { RobotQuestions } from '../graph/inquiry.js';
 import { NoAnswerError } from '../graph/no-answer.js';
 import { createApp } from '../http/app.js';
@@ -50,7 +51,7 @@ export async function startTestCloud(
   const log = pino({ level: 'silent' });
   const store = openStore({ dataDir, nowMs: now() });
   const bus = new InProcessBus();
-  const unstored = new Map<number, { online: boolean; atMs: number }>();
+  const unstored: UnstoredChanges = new Map();
   const services = createServices({
     store,
     unstored,

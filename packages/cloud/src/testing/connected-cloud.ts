@@ -29,7 +29,7 @@ export async function startConnectedCloud(options: ConnectedCloudOptions = {}) {
   const gateway = new Gateway({
     ...{ registry, bus, robots: services.robots, desired: services.desired, data: services.writer },
     ...{ commands: services.commands, streams: services.streamReports, links: services.links },
-    compose: services.composeReports,
+    ...{ compose: services.composeReports, unstoredPresence: cloud.unstored },
     ...(options.admission && { admission: options.admission }),
     ...(options.timings && { timings: options.timings }),
     onRefused: () => {
