@@ -136,9 +136,9 @@ describe('robots', () => {
     };
     const cameMs = Date.parse('2026-11-21T13:00:00Z');
     await cloud.services.robots.setOnline([{ robotKey: ref.key, online: true, atMs: cameMs }]);
-    cloud.unstored.set(ref.key, { online: true, atMs: cameMs + 60_000 });
+    cloud.unstored.set(ref.key, { robotKey: ref.key, online: true, atMs: cameMs + 60_000 });
     expect(await shown()).toEqual([true, true, true, '2026-11-21T13:00:00.000Z']);
-    cloud.unstored.set(ref.key, { online: false, atMs: cameMs + 60_000.5 });
+    cloud.unstored.set(ref.key, { robotKey: ref.key, online: false, atMs: cameMs + 60_000.5 });
     expect(await shown()).toEqual([false, false, false, '2026-11-21T13:01:00.000Z']);
     expect((await cloud.get<Robot[]>('/robots')).body[0]?.online).toBe(false);
     cloud.unstored.clear();
