@@ -13,6 +13,7 @@ const program = fileURLToPath(new URL('dist/main.js', import.meta.url));
 it.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
+  ['SIGHUP', 129],
 ] as const)(
   'a run that is ended by %s leaves no process and no folder behind',
   async (signal, code) => {

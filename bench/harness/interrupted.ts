@@ -5,15 +5,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 const CLEAN_UP_MS = 5_000;
 
 /** Exit codes as shells give them: 128 and the signal's number. */
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * On SIGINT and SIGTERM kills every process that was started from this one, lets `cleanUp` do its part, and exits. What runs
+ * On SIGINT, SIGTERM and SIGHUP (its terminal was closed) kills every process that was started from this one, lets `cleanUp` do its part, and exits. What runs
  * meanwhile fails for want of its processes: where the signal is aborted, that is nobody's concern any more.
  */
 export function endOnSignals(cleanUp: () => Promise<unknown>): AbortSignal {
   const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       interrupted.abort();
       console.error(`${signal}: ending what was started`);

@@ -161,6 +161,34 @@ describe('more robots at once than can be opened', () => {
     await silent.next('welcome');
   });
 
+  it('are not kept out by one that calls again and again: its newest call counts', async () => {
+    const [token = '', other = '', flooder = ''] = await tokensOf(3, { openingMax: 1, waitingMax: 2 });
+    const openings = holdOpenings();
+    const first = call(token);
+    await until(() => openings.begun().length === 1);
+    const calls = [];
+    for (let at = 1; at <= 10; at += 1) {
+      calls.push(call(flooder));
+      await until(() => cloud.refused() + 1 >= at);
+    }
+    const good = call(other);
+    await until(async () => (await cloud.connections()) === 3);
+    openings.release();
+    expect(await first.answer).toBe('welcome');
+    expect(await good.answer).toBe('welcome');
+    expect(await calls.pop()?.answer).toBe('welcome');
+    for (const { answer } of calls) expect(await answer).toEqual({ status: 503, retryAfter: 2 });
+  });
+
+  it('lose their place where they said no hello and call again', async () => {
+    const [token = '', other = ''] = await tokensOf(2, { openingMax: 2, silentMaxMs: 60_000 });
+    for (let at = 0; at < 3; at += 1) {
+      const silent = cloud.peer(token);
+      await new Promise((resolve) => silent.socket.once('open', resolve));
+    }
+    expect(await call(other).answer).toBe('welcome');
+  });
+
   it('are refused those who wait when the cloud stops', async () => {
     const [token = '', other = ''] = await tokensOf(2, { openingMax: 1 });
     await new Promise((resolve) => cloud.peer(token).socket.once('open', resolve));
@@ -188,10 +216,12 @@ describe('the pace at which robots are told to come again', () => {
   async function toldAfter(use: (place: Place) => void): Promise<number> {
     const admission = new Admission({ monotonicNow: () => nowMs, onRefused: () => {}, bounds: { openingMax: 40 } });
     const places: Place[] = [];
+    let robotKey = 0;
     const enter = (refused: (retryAfterS: number) => void) => {
       const socket = new Socket();
       sockets.push(socket);
-      const caller = { open: (place: Place) => void places.push(place), refuse: refused };
+      robotKey += 1;
+      const caller = { robotKey, open: (place: Place) => void places.push(place), refuse: refused };
       return admission.enter(socket, async () => caller, refused);
     };
     // The last one waits on: the pace is measured while some do.
@@ -217,6 +247,23 @@ describe('the pace at which robots are told to come again', () => {
     expect(await toldAfter((place) => place.leave())).toBe(Math.ceil(2 + 1_000 / 100));
     expect(await toldAfter(() => {})).toBe(Math.ceil(2 + 1_000 / 100));
   });
+});
+
+it('a robot that is refused again and again is told one time to come, and moves nobody else’s', async () => {
+  let nowMs = 0;
+  const admission = new Admission({ monotonicNow: () => nowMs, onRefused: () => {}, bounds: { waitingMax: 0 } });
+  const told = async (robotKey: number) => {
+    let seconds = 0;
+    const refuse = (retryAfterS: number) => {
+      seconds = retryAfterS;
+    };
+    await admission.enter(new Socket(), async () => ({ robotKey, open: () => {}, refuse }), refuse);
+    return seconds;
+  };
+  for (let at = 0; at < 10_000; at += 1) expect(await told(1)).toBe(2);
+  expect(await told(2)).toBe(3);
+  nowMs += 1_500;
+  expect(await told(1)).toBe(1);
 });
 
 function isSoon(seconds: number): boolean {

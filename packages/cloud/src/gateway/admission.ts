@@ -44,14 +44,15 @@ export interface Place {
 
 /** Who has been looked up: what is called when it is the robot's turn, or when it has to come again. */
 export interface Caller {
+  readonly robotKey: number;
   readonly open: (place: Place) => void;
   readonly refuse: (retryAfterS: number) => void;
 }
 
 interface Waiting {
-  readonly caller: Caller;
+  caller: Caller;
+  stopWatching: () => void;
   readonly sinceMs: number;
-  readonly stopWatching: () => void;
 }
 
 /**
@@ -60,6 +61,9 @@ interface Waiting {
  * others waiting. So a number is being opened, some wait in the order in which they came, and the rest are told to come later, before
  * more is done for them than to look up who they are. That comes first: whoever has no valid token takes no place, not even in the line.
  * What is opened at once is also what anybody else's request has to wait for.
+ *
+ * However often one robot calls, it takes no more of this than others: it stands in the line once, has one place in which it says
+ * nothing, and is told one time to come.
  */
 export class Admission {
   readonly #bounds: AdmissionBounds;
@@ -67,7 +71,12 @@ export class Admission {
   readonly #onRefused: () => void;
   /** Places taken: since when, and whether by one that may lose it. In the order in which they were taken. */
   readonly #places = new Map<Place, { sinceMs: number; isSilent: boolean }>();
-  readonly #waiting = new Set<Waiting>();
+  /** By robot, in the order in which they came. */
+  readonly #waiting = new Map<number, Waiting>();
+  /** By robot: the place of one that has said no hello yet. */
+  readonly #silent = new Map<number, Place>();
+  /** By robot: the moment that it was told to come at, where that is still to come. */
+  readonly #told = new Map<number, number>();
   #lookUps = 0;
   #isStopped = false;
   /** How many are opened in a second while some wait, and what it is being measured by. */
@@ -99,15 +108,29 @@ export class Admission {
       this.#lookUps -= 1;
     });
     if (!caller || socket.destroyed) return;
-    if (this.#isStopped || this.#waiting.size >= this.#bounds.waitingMax) return this.#refuse(caller.refuse);
+    const { robotKey } = caller;
+    const earlier = this.#waiting.get(robotKey);
+    if (earlier) {
+      // It has called again, for whatever reason: the newest counts, in the same place of the line.
+      earlier.stopWatching();
+      this.#onRefused();
+      earlier.caller.refuse(RETRY_AFTER_MS.least / 1000);
+      earlier.caller = caller;
+      earlier.stopWatching = this.#watch(socket, robotKey);
+      return;
+    }
+    if (this.#isStopped || this.#waiting.size >= this.#bounds.waitingMax) return this.#refuse(caller.refuse, robotKey);
     this.#wait(socket, caller);
+  }
+
+  #watch(socket: Socket, robotKey: number): () => void {
+    return whenGone(socket, () => this.#waiting.delete(robotKey));
   }
 
   #wait(socket: Socket, caller: Caller): void {
     const sinceMs = this.#monotonicNow();
-    const stopWatching = whenGone(socket, () => this.#waiting.delete(waiting));
-    const waiting: Waiting = { caller, sinceMs, stopWatching };
-    this.#waiting.add(waiting);
+    const stopWatching = this.#watch(socket, caller.robotKey);
+    this.#waiting.set(caller.robotKey, { caller, sinceMs, stopWatching });
     this.#next();
     if (this.#timer) return;
     this.#measured = { fromMs: sinceMs, opened: 0 };
@@ -117,23 +140,29 @@ export class Admission {
   /** Refuses those who wait. */
   stop(): void {
     this.#isStopped = true;
-    for (const waiting of this.#waiting) this.#turnAway(waiting);
+    for (const waiting of this.#waiting.values()) this.#turnAway(waiting);
     clearInterval(this.#timer);
   }
 
-  #take(): Place {
+  #take(robotKey: number): Place {
     const held = { sinceMs: this.#monotonicNow(), isSilent: true };
+    const heard = () => {
+      held.isSilent = false;
+      if (this.#silent.get(robotKey) === place) this.#silent.delete(robotKey);
+    };
     const place: Place = {
-      greeted: () => {
-        held.isSilent = false;
-      },
+      greeted: heard,
       opened: () => {
         this.#measured.opened += 1;
       },
       leave: () => {
+        heard();
         if (this.#places.delete(place)) this.#next();
       },
     };
+    this.#silent.get(robotKey)?.leave();
+    this.#silent.set(robotKey, place);
+    this.#told.delete(robotKey);
     this.#places.set(place, held);
     return place;
   }
@@ -151,18 +180,18 @@ export class Admission {
 
   #turn(): void {
     let begun = 0;
-    for (const waiting of this.#waiting) {
+    for (const [robotKey, { caller, stopWatching }] of this.#waiting) {
       if (begun === OPENINGS_A_TURN || this.#places.size >= this.#bounds.openingMax) return;
-      this.#waiting.delete(waiting);
-      waiting.stopWatching();
-      waiting.caller.open(this.#take());
+      this.#waiting.delete(robotKey);
+      stopWatching();
+      caller.open(this.#take(robotKey));
       begun += 1;
     }
   }
 
   #look(): void {
     const nowMs = this.#monotonicNow();
-    for (const waiting of this.#waiting) {
+    for (const waiting of this.#waiting.values()) {
       if (nowMs - waiting.sinceMs < this.#bounds.waitMaxMs) break;
       this.#turnAway(waiting);
     }
@@ -176,9 +205,9 @@ export class Admission {
   }
 
   #turnAway(waiting: Waiting): void {
-    this.#waiting.delete(waiting);
+    this.#waiting.delete(waiting.caller.robotKey);
     waiting.stopWatching();
-    this.#refuse(waiting.caller.refuse);
+    this.#refuse(waiting.caller.refuse, waiting.caller.robotKey);
   }
 
   #measure(nowMs: number): void {
@@ -190,12 +219,28 @@ export class Admission {
   }
 
   /** Each one is told a moment after the one before, so that they come again at the pace at which they can be opened. */
-  #refuse(refuse: (retryAfterS: number) => void): void {
+  #refuse(refuse: (retryAfterS: number) => void, robotKey?: number): void {
     this.#onRefused();
     const nowMs = this.#monotonicNow();
+    const toldMs = robotKey === undefined ? undefined : this.#told.get(robotKey);
+    if (toldMs !== undefined && toldMs > nowMs) {
+      refuse(Math.ceil((toldMs - nowMs) / 1000));
+      return;
+    }
     const comesMs = Math.max(this.#lastComesMs + 1000 / this.#rate, nowMs + RETRY_AFTER_MS.least);
     this.#lastComesMs = Math.min(comesMs, nowMs + RETRY_AFTER_MS.most);
+    if (robotKey !== undefined) this.#tell(robotKey, nowMs);
     refuse(Math.ceil((this.#lastComesMs - nowMs) / 1000));
+  }
+
+  /** Keeps that the robot was told the last of all moments, and forgets those that are over. */
+  #tell(robotKey: number, nowMs: number): void {
+    for (const [other, comesMs] of this.#told) {
+      if (comesMs > nowMs) break;
+      this.#told.delete(other);
+    }
+    this.#told.delete(robotKey);
+    this.#told.set(robotKey, this.#lastComesMs);
   }
 }
 

@@ -171,6 +171,7 @@ export class Gateway {
     if (!known) return undefined;
     this.#presence.comes(known.key);
     return {
+      robotKey: known.key,
       open: (place) => this.#upgrade({ known, revocations }, request, socket, head, place),
       refuse: (retryAfterS) => {
         this.#presence.comes(known.key, retryAfterS * 1000);
