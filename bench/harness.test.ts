@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -68,7 +68,7 @@ describe('benchmarks that are run one by one', () => {
   const machine = { ...machineFacts(process.cwd()), commit: 'abc1234' };
   const order = ['ingest', 'rows'];
   const run = (benchmark: string, figure: number): Outcome => ({
-    ...{ benchmark, smoke: false, windows: 1, seconds: 1 },
+    ...{ benchmark, smoke: false, windows: 1, profiled: false, at: '2026-11-21', loadAtStart: 0, seconds: 1 },
     result: { rows: [{ what: benchmark, unit: 's', ours: [figure] }] },
   });
 
@@ -90,7 +90,24 @@ describe('benchmarks that are run one by one', () => {
     expect(report(out, now, [run('ingest', 2)], order)).not.toContain('| rows |');
   });
 
-  it('replace a file that is none of theirs', () => {
+  it.each([{ smoke: true }, { windows: 2 }, { profiled: true }])(
+    'leave those that were run with another %j',
+    (form) => {
+      const out = tempDir();
+      const first = report(out, machine, [run('rows', 1)], order);
+      report(out, machine, [{ ...run('ingest', 2), ...form }], order);
+      const [kept = ''] = readdirSync(out).filter((name) => /^bench-until-.*md$/.test(name));
+      expect(readFileSync(join(out, kept), 'utf8')).toBe(first);
+    },
+  );
+
+  it('say how they were measured, and why one failed', () => {
+    const failed = { ...run('ingest', 2), loadAtStart: 7.25, failed: 'the disk is full\n  at once' };
+    const text = report(tempDir(), machine, [failed], order);
+    expect(text).toContain('- ingest: 1 window, 2026-11-21, load 7.3 at its begin; failed: the disk is full\n');
+  });
+
+  it('keep a file that is none of theirs under another name', () => {
     const out = tempDir();
     writeFileSync(join(out, 'bench.json'), '{');
     expect(report(out, machine, [run('ingest', 2)], order)).toContain('| ingest | s | 2.00');

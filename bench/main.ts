@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BENCHMARKS } from './catalogue.js';
 import { type Benchmark, CannotRunError, type Context, type Result } from './harness/benchmark.js';
 import { endOnSignals } from './harness/interrupted.js';
-import { machine } from './harness/machine.js';
-import { type Outcome, report } from './harness/report.js';
+import { isMemory, machine } from './harness/machine.js';
+import { type Outcome, openFolder, report } from './harness/report.js';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -34,7 +34,7 @@ const interrupted = endOnSignals(() => endRunning());
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error;
+  if (!(error instanceof UsageError || error instanceof CannotRunError)) throw error;
   console.error(error.message);
   process.exitCode = 2;
 }
@@ -56,15 +56,19 @@ async function main(args: string[]): Promise<number> {
   if (!smoke && facts.loadAtStart > facts.cores / 4) {
     console.error(`the machine is busy (load ${facts.loadAtStart.toFixed(1)}): what is measured now is worth little`);
   }
+  const out = resolve(values.out ?? join(checkout, 'bench/out'));
   const tmp = resolve(values.tmp ?? tmpdir());
+  openFolder(out);
+  openFolder(tmp);
+  if (isMemory(tmp))
+    console.error(`${tmp} is in memory: what is durable costs nothing there; --tmp takes a folder on a disk`);
   if (values.profile !== undefined) profileAll(resolve(values.profile));
   const outcomes: Outcome[] = [];
   for (const benchmark of chosen) {
-    outcomes.push(await outcomeOf(benchmark, { smoke, windows, tmp }));
+    outcomes.push(await outcomeOf(benchmark, { smoke, windows, tmp, profiled: values.profile !== undefined }));
     // The process is about to exit.
     if (interrupted.aborted) await new Promise(() => {});
   }
-  const out = resolve(values.out ?? join(checkout, 'bench/out'));
   const order = BENCHMARKS.map(({ name }) => name);
   console.log(report(out, facts, outcomes, order));
   console.log(`written to ${out}`);
@@ -121,11 +125,11 @@ function wholeNumber(text: string): number {
 
 async function outcomeOf(
   benchmark: Benchmark,
-  options: { smoke: boolean; windows: number; tmp: string },
+  options: { smoke: boolean; windows: number; tmp: string; profiled: boolean },
 ): Promise<Outcome> {
-  const { smoke, windows, tmp } = options;
+  const { smoke, windows, tmp, profiled } = options;
   const startMs = performance.now();
-  mkdirSync(tmp, { recursive: true });
+  const began = { at: new Date().toISOString(), loadAtStart: loadavg()[0] ?? Number.NaN };
   const dir = mkdtempSync(join(tmp, `drover-bench-${benchmark.name}-`));
   const ends: (() => unknown)[] = [() => rmSync(dir, { recursive: true, force: true })];
   const context: Context = {
@@ -150,7 +154,8 @@ async function outcomeOf(
   failed ??= failedAtEnd;
   const seconds = Math.round((performance.now() - startMs) / 100) / 10;
   context.say(`took ${seconds} s`);
-  return { benchmark: benchmark.name, smoke, windows, seconds, ...(failed && { failed }), ...(result && { result }) };
+  const run = { benchmark: benchmark.name, smoke, windows, profiled, ...began, seconds };
+  return { ...run, ...(failed && { failed }), ...(result && { result }) };
 }
 
 /** All of them, whatever one throws; with what the first threw. */

@@ -11,7 +11,7 @@ interface Reply {
 
 export class Child {
   readonly #process: ChildProcess;
-  readonly #exited: Promise<unknown>;
+  readonly #exited: Promise<string>;
   readonly #replies: ((reply: Reply) => void)[] = [];
 
   /** @param program of bench/dist, without `.js`: `ingest/senders` */
@@ -23,11 +23,20 @@ export class Child {
     });
     this.#process = child;
     this.#exited = once(child, 'exit').then(([code, signal]) => {
-      for (const reply of this.#replies.splice(0)) reply({ error: `${program} ended with ${code ?? signal}` });
+      const why = `${program} ended with ${code ?? signal}`;
+      for (const reply of this.#replies.splice(0)) reply({ error: why });
+      return why;
     });
     // An end is told by the exit.
     child.stdin.on('error', () => {});
     createInterface({ input: child.stdout }).on('line', (line) => this.#replies.shift()?.(JSON.parse(line)));
+  }
+
+  /** Rejects when it ends, for who waits for what it does unasked. */
+  get ended(): Promise<never> {
+    return this.#exited.then((why) => {
+      throw new Error(String(why));
+    });
   }
 
   get pid(): number {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { statfsSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import Sqlite from 'better-sqlite3';
 import { descriptorsMax } from './process-stats.js';
@@ -34,6 +35,11 @@ export function machine(checkout: string): Machine {
     descriptorsMax: descriptorsMax(),
     loadAtStart: loadavg()[0] ?? Number.NaN,
   };
+}
+
+/** Whether a folder is on a tmpfs (statfs(2): its magic number). */
+export function isMemory(folder: string): boolean {
+  return statfsSync(folder).type === 0x0102_1994;
 }
 
 function commitOf(checkout: string): string {

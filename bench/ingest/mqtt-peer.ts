@@ -29,5 +29,7 @@ export async function mqttPeer(
   const publishers = new Child('ingest/mqtt-publishers');
   context.onEnd(() => publishers.stop());
   await publishers.ask('open', { url: broker.url, count: of.robots, sources: of.sources });
-  return { subscriberPid: subscriber.pid, flood: (ms) => publishers.ask('flood', { ms }) };
+  // Publishers wait for what it has inserted.
+  const flood = (ms: number) => Promise.race([publishers.ask<Flooded>('flood', { ms }), subscriber.ended]);
+  return { subscriberPid: subscriber.pid, flood };
 }
