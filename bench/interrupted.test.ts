@@ -19,7 +19,9 @@ it.each([
   async (signal, code) => {
     const tmp = await mkdtemp(join(tmpdir(), 'drover-bench-interrupted-'));
     onTestFinished(() => rm(tmp, { recursive: true, force: true }));
-    const args = [program, 'vitals', '--smoke', '--tmp', tmp, '--out', join(tmp, 'out')];
+    const out = await mkdtemp(join(tmpdir(), 'drover-bench-out-'));
+    onTestFinished(() => rm(out, { recursive: true, force: true }));
+    const args = [program, 'vitals', '--smoke', '--tmp', tmp, '--out', out];
     const bench = spawn(process.execPath, args, { stdio: 'ignore' });
     onTestFinished(() => void bench.kill('SIGKILL'));
     const exited = once(bench, 'exit');
@@ -34,7 +36,7 @@ it.each([
     expect(await exited).toEqual([code, null]);
     // None is left to anybody else either.
     expect(started.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
-    expect(await readdir(tmp)).toEqual([]);
+    expect([await readdir(tmp), await readdir(out)]).toEqual([[], []]);
   },
   120_000,
 );
