@@ -35,7 +35,7 @@ export class Child {
   /** Rejects when it ends, for who waits for what it does unasked. */
   get ended(): Promise<never> {
     return this.#exited.then((why) => {
-      throw new Error(String(why));
+      throw new Error(why);
     });
   }
 
