@@ -293,6 +293,26 @@ describeRos('the traps of rclnodejs', () => {
     await expect.poll(() => calls).toBe(1);
   });
 
+  it('takes all answers that have come in one turn of the event loop, each for its own call', async () => {
+    await echo('/traps/basic', BASIC_TYPES, { int32_value: 0 });
+    let turn = 0;
+    let ticking = setImmediate(function tick() {
+      turn += 1;
+      ticking = setImmediate(tick);
+    });
+    const calls = Array.from({ length: 8 }, async (_, n) => {
+      const answer = await echo('/traps/basic', BASIC_TYPES, { int32_value: n });
+      return { turn, answer };
+    });
+    await new Promise(setImmediate);
+    // The requests are out. A thread that stands still can't be told that all answers are there: it waits for longer than they take.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    const answers = await Promise.all(calls);
+    clearImmediate(ticking);
+    expect(answers.map(({ answer }) => answer)).toMatchObject(answers.map((_, n) => ({ int32_value: n })));
+    expect(new Set(answers.map((one) => one.turn)).size).toBe(1);
+  });
+
   it('calls a service again and again without losing memory of it', async () => {
     const definition = await describe('srv', ARRAYS);
     const request = fromJson(definition.request, { string_values: ['a'.repeat(100_000), '', ''] }, 'payload');

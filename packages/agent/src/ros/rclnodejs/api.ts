@@ -43,7 +43,7 @@ export interface RclNode {
   spin(timeoutMs: number): void;
   /** Waits for what is ready, then takes at most one message of each subscription; only on a node that is not spun. */
   spinOnce(timeoutMs: number): void;
-  /** What spinOnce does with what is ready: takes a message, where one is there, of each subscription that has one of these handles. */
+  /** What spinOnce does with what is ready: takes a message (an answer), where one is there, of each subscription (client) that has one of these handles. */
   execute(handles: readonly unknown[]): void;
   createPublisher(type: MessageClass, topic: string, options: { qos: object }): RclPublisher;
   destroyPublisher(publisher: RclPublisher): void;
@@ -124,6 +124,7 @@ export interface RclSubscription {
 }
 
 export interface RclClient {
+  readonly handle: unknown;
   isServiceServerAvailable(): boolean;
   sendRequestAsync(request: NativeMessage, options: { signal: AbortSignal }): Promise<unknown>;
 }

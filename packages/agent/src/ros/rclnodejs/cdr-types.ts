@@ -74,16 +74,25 @@ export interface CdrService {
   readonly serviceClass: ServiceClass;
   /** @throws Error where ROS does not take the bytes for a request. */
   request(cdr: Uint8Array): OutgoingMessage;
+  /** How many answers were received so far. */
+  received(): number;
 }
 
 /** @throws DefinitionError where rclnodejs has no such service type. */
 export function cdrService(rcl: Rclnodejs, type: string): CdrService {
   const [pkgName = '', subFolder = '', interfaceName = ''] = type.split('/');
   const memory = new NativeMemory(rcl, `${type}_Request`);
-  const Response = receivedClass(new NativeMemory(rcl, `${type}_Response`), (cdr) => cdr);
+  let received = 0;
+  const Response = receivedClass(
+    new NativeMemory(rcl, `${type}_Response`),
+    (cdr) => cdr,
+    () => {
+      received += 1;
+    },
+  );
   const name = { pkgName, subFolder, interfaceName };
   const serviceClass = Object.assign(() => {}, { Request: OutgoingMessage, Response, type: () => name });
-  return { serviceClass, request: (cdr) => new OutgoingMessage(memory, cdr) };
+  return { serviceClass, request: (cdr) => new OutgoingMessage(memory, cdr), received: () => received };
 }
 
 export interface CdrAction {
@@ -143,8 +152,12 @@ function unreadStatusClass(memory: NativeMemory): ReceivedClass {
 /** Where a feedback message's goal id stands: after the header. */
 const GOAL_ID = { begin: 4, end: 20 };
 
-/** A class that rclnodejs receives into; `plain` is what it then hands to a callback. */
-function receivedClass(memory: NativeMemory, plain: (cdr: ReceivedCdr) => unknown): ReceivedClass {
+/** A class that rclnodejs receives into; `plain` is what it then hands to a callback, `onReceived` is called before. */
+function receivedClass(
+  memory: NativeMemory,
+  plain: (cdr: ReceivedCdr) => unknown,
+  onReceived = () => {},
+): ReceivedClass {
   return class Received implements ReceivedMessage {
     readonly #struct = memory.allocate();
     #cdr: ReceivedCdr = new Unread(new TypeError('nothing was received'));
@@ -170,6 +183,7 @@ function receivedClass(memory: NativeMemory, plain: (cdr: ReceivedCdr) => unknow
 
     /** @param received the one of this class that was received into. */
     deserialize(received: Received): void {
+      onReceived();
       try {
         this.#cdr = memory.read(received.#struct);
       } catch (cause) {

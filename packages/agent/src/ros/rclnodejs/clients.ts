@@ -19,6 +19,8 @@ interface ServiceClient {
   calls: number;
   /** Calls that wait for the server, in their order. */
   readonly waiting: Set<symbol>;
+  /** Until the end of this turn of the event loop: what waited has been taken. */
+  drained: boolean;
 }
 
 /** The services called. A client is kept after its first call, so that only that one waits for discovery. */
@@ -76,15 +78,36 @@ export class ServiceClients {
   }
 
   /** The call is told to the guard for as long as it lasts: its answer comes by the main node, unasked. */
-  async #underWay<T>({ admitted }: ServiceClient, name: string, call: () => Promise<T>): Promise<T> {
-    const end = admitted.begin();
+  async #underWay<T>(kept: ServiceClient, name: string, call: () => Promise<T>): Promise<T> {
+    const end = kept.admitted.begin();
     try {
       const answer = await call();
       this.#connection.onNative?.(name);
+      this.#takeAnswers(kept);
       return answer;
     } finally {
       end();
     }
+  }
+
+  /**
+   * Takes the answers that have come meanwhile: rclnodejs takes one of a client in a turn of the event loop, and whatever else the
+   * turn holds (the commit of how a call ended, as a rule) would come between each two. Once a turn: what the answers start in turn,
+   * calls that waited among them, must not keep the loop from going on.
+   */
+  #takeAnswers(kept: ServiceClient): void {
+    if (kept.calls < 2 || kept.drained) return;
+    kept.drained = true;
+    setImmediate(() => {
+      kept.drained = false;
+    });
+    const { client, service, admitted } = kept;
+    admitted.during(() => {
+      for (let left = kept.calls - 1, before = -1; left > 0 && service.received() !== before; left -= 1) {
+        before = service.received();
+        this.#connection.node.execute([client.handle]);
+      }
+    });
   }
 
   #make(name: string, type: string): ServiceClient {
@@ -98,6 +121,7 @@ export class ServiceClients {
         admitted,
         calls: 0,
         waiting: new Set(),
+        drained: false,
       };
     });
   }
