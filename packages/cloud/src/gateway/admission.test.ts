@@ -228,6 +228,8 @@ describe('the pace at which robots are told to come again', () => {
     for (let at = 0; at < 41; at += 1) await enter(() => {});
     while (places.length < 40) await new Promise((resolve) => setImmediate(resolve));
     for (const place of places.slice(0, 40)) use(place);
+    // Those who wait are gathered, which does not count.
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     nowMs += 1_000;
     await vi.advanceTimersByTimeAsync(250);
     admission.stop();
@@ -242,16 +244,43 @@ describe('the pace at which robots are told to come again', () => {
       place.opened();
       place.leave();
     };
-    // (200 taken for it + 40) / 2 a second, and half of 200 where none was.
-    expect(await toldAfter(opened)).toBe(Math.ceil(2 + 1_000 / 120));
-    expect(await toldAfter((place) => place.leave())).toBe(Math.ceil(2 + 1_000 / 100));
-    expect(await toldAfter(() => {})).toBe(Math.ceil(2 + 1_000 / 100));
+    // (400 taken for it + 40) / 2 a second, and half of 400 where none was.
+    expect(await toldAfter(opened)).toBe(Math.ceil(2 + 1_000 / 220));
+    expect(await toldAfter((place) => place.leave())).toBe(Math.ceil(2 + 1_000 / 200));
+    expect(await toldAfter(() => {})).toBe(Math.ceil(2 + 1_000 / 200));
   });
+});
+
+it('openings are put off while callers come, so that their connections are accepted, but for 50 ms at most', async () => {
+  let nowMs = 0;
+  let opened = 0;
+  let robotKey = 0;
+  const admission = new Admission({ monotonicNow: () => nowMs, onRefused: () => {} });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const comes = async () => {
+    robotKey += 1;
+    const caller = { robotKey, open: () => (opened += 1), refuse: () => {} };
+    await admission.enter(new Socket(), async () => caller, caller.refuse);
+    await turn();
+  };
+  for (let at = 0; at < 20; at += 1) await comes();
+  expect(opened).toBe(0);
+  while (opened < 20) await turn();
+  for (let at = 0; opened === 20; at += 1) {
+    expect(at).toBeLessThan(60);
+    await comes();
+    nowMs += 1;
+  }
+  admission.stop();
 });
 
 it('a robot that is refused again and again is told one time to come, and moves nobody else’s', async () => {
   let nowMs = 0;
-  const admission = new Admission({ monotonicNow: () => nowMs, onRefused: () => {}, bounds: { waitingMax: 0 } });
+  const admission = new Admission({
+    monotonicNow: () => nowMs,
+    onRefused: () => {},
+    bounds: { openingMax: 0, waitingMax: 0 },
+  });
   const told = async (robotKey: number) => {
     let seconds = 0;
     const refuse = (retryAfterS: number) => {

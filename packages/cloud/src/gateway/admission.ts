@@ -5,7 +5,7 @@ export interface AdmissionBounds {
   readonly lookUpsMax: number;
   /** Robots between their upgrade and the end of their opening. With robots 200 ms away, still 600 a second. */
   readonly openingMax: number;
-  /** Upgrade requests that wait for one of these places: about as many as are opened in a second. */
+  /** Upgrade requests that wait for one of these places: as many as are opened before `waitMaxMs`. */
   readonly waitingMax: number;
   /** One that has waited so long is refused as well: agents give up 10 s after they called. */
   readonly waitMaxMs: number;
@@ -14,21 +14,27 @@ export interface AdmissionBounds {
 }
 
 const BOUNDS: AdmissionBounds = {
-  ...{ lookUpsMax: 500, openingMax: 200, waitingMax: 400 },
+  ...{ lookUpsMax: 500, openingMax: 200, waitingMax: 1_000 },
   ...{ waitMaxMs: 5_000, silentMaxMs: 1_000 },
 };
 
 /** Those who wait, and those who are silent, are looked at this often. */
 const LOOK_MS = 250;
 
-/** So many openings begin in one turn of the event loop: whatever else came is looked at between two turns. */
-const OPENINGS_A_TURN = 8;
+/** So many openings begin in one turn of the event loop: they share their transactions, and all else waits for them. */
+const OPENINGS_A_TURN = 32;
+
+/**
+ * Openings are put off while callers come, but no longer than this. Node accepts one connection a turn of the event loop, so short turns
+ * are what empties the kernel's line, in which API clients stand as well.
+ */
+const GATHERING_MAX_MS = 50;
 
 /** Who is refused comes again no sooner, and no later, than this. */
 const RETRY_AFTER_MS = { least: 2_000, most: 60_000 };
 
 /** Robots opened in a second: taken for it until it is known, and the bounds of what is believed. */
-const RATE = { first: 200, least: 50, most: 2_000 };
+const RATE = { first: 400, least: 50, most: 2_000 };
 /** It is measured over so long, in which there were always some waiting. */
 const RATE_MS = 1_000;
 
@@ -79,13 +85,15 @@ export class Admission {
   readonly #told = new Map<number, number>();
   #lookUps = 0;
   #isStopped = false;
-  /** How many are opened in a second while some wait, and what it is being measured by. */
+  /** How many are opened in a second while some wait and none are gathered, and what it is being measured by. */
   #rate: number = RATE.first;
-  #measured = { fromMs: 0, opened: 0 };
+  #measured = { fromMs: 0, opened: 0, gatheringMs: 0 };
   /** The moment that the last one who was refused was told to come at. */
   #lastComesMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #isTurning = false;
+  /** Callers so far. */
+  #came = 0;
 
   constructor(options: { monotonicNow: () => number; onRefused: () => void; bounds?: Partial<AdmissionBounds> }) {
     this.#bounds = { ...BOUNDS, ...options.bounds };
@@ -102,6 +110,7 @@ export class Admission {
     lookUp: () => Promise<Caller | undefined>,
     refuse: (retryAfterS: number) => void,
   ): Promise<void> {
+    this.#came += 1;
     if (this.#lookUps >= this.#bounds.lookUpsMax) return this.#refuse(refuse);
     this.#lookUps += 1;
     const caller = await lookUp().finally(() => {
@@ -119,8 +128,14 @@ export class Admission {
       earlier.stopWatching = this.#watch(socket, robotKey);
       return;
     }
-    if (this.#isStopped || this.#waiting.size >= this.#bounds.waitingMax) return this.#refuse(caller.refuse, robotKey);
+    if (this.#isStopped || this.#isFull()) return this.#refuse(caller.refuse, robotKey);
     this.#wait(socket, caller);
+  }
+
+  /** Who is to get a place that is free stands in line as well until the others are gathered. */
+  #isFull(): boolean {
+    const free = Math.max(0, this.#bounds.openingMax - this.#places.size);
+    return this.#waiting.size >= this.#bounds.waitingMax + free;
   }
 
   #watch(socket: Socket, robotKey: number): () => void {
@@ -133,7 +148,7 @@ export class Admission {
     this.#waiting.set(caller.robotKey, { caller, sinceMs, stopWatching });
     this.#next();
     if (this.#timer) return;
-    this.#measured = { fromMs: sinceMs, opened: 0 };
+    this.#measured = { fromMs: sinceMs, opened: 0, gatheringMs: 0 };
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
@@ -167,15 +182,25 @@ export class Admission {
     return place;
   }
 
-  /** Begins openings in the turns to come, while some wait and there are places. */
+  /** Begins openings when nobody came in the turn before, or none was begun for long enough, while some wait and there are places. */
   #next(): void {
     if (this.#isTurning || this.#waiting.size === 0 || this.#places.size >= this.#bounds.openingMax) return;
     this.#isTurning = true;
-    setImmediate(() => {
+    const sinceMs = this.#monotonicNow();
+    let came = -1;
+    const look = () => {
+      const gatheringMs = this.#monotonicNow() - sinceMs;
+      if (this.#came !== came && gatheringMs < GATHERING_MAX_MS) {
+        came = this.#came;
+        setImmediate(look);
+        return;
+      }
+      this.#measured.gatheringMs += gatheringMs;
       this.#isTurning = false;
       this.#turn();
       this.#next();
-    });
+    };
+    setImmediate(look);
   }
 
   #turn(): void {
@@ -213,9 +238,11 @@ export class Admission {
   #measure(nowMs: number): void {
     const ms = nowMs - this.#measured.fromMs;
     if (ms < RATE_MS) return;
-    const rate = (this.#rate + (this.#measured.opened * 1000) / ms) / 2;
+    // Those who are told a time come when fewer call, and little time goes into gathering.
+    const openingMs = Math.max(ms - this.#measured.gatheringMs, ms / 4);
+    const rate = (this.#rate + (this.#measured.opened * 1000) / openingMs) / 2;
     this.#rate = Math.min(RATE.most, Math.max(RATE.least, rate));
-    this.#measured = { fromMs: nowMs, opened: 0 };
+    this.#measured = { fromMs: nowMs, opened: 0, gatheringMs: 0 };
   }
 
   /** Each one is told a moment after the one before, so that they come again at the pace at which they can be opened. */
