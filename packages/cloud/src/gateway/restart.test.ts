@@ -55,7 +55,7 @@ describe('after a restart', () => {
     });
 
   it('a robot that was told to come later is online until then, one that does not come is not, and commands know it', async () => {
-    await restarted({ waitingMax: 0 });
+    await restarted({ openingMax: 0, waitingMax: 0 });
     const was = await robot('told');
     await at(19_500);
     expect(await refusal('told')).toEqual({ status: 503, retryAfterS: 2 });
@@ -93,7 +93,7 @@ describe('after a restart', () => {
   });
 
   it('robots that are told to come later cost a statement each, and write nothing', async () => {
-    await restarted({ waitingMax: 0 });
+    await restarted({ openingMax: 0, waitingMax: 0 });
     const ids = Array.from({ length: 40 }, () => [...tokens.keys()]).flat();
     const transactions = vi.spyOn(cloud.store.db, 'transaction');
     const counted = await countStatements(cloud.store);
