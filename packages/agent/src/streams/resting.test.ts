@@ -54,6 +54,13 @@ async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publ
       nowMs += ms;
       await drain();
     },
+    /** The whole process stands still, ROS's threads in it too: what came meanwhile is there some time after the first look. */
+    stop: async (ms: number, lateMs: number) => {
+      nowMs += ms;
+      request.restMs?.();
+      nowMs += lateMs;
+      await drain();
+    },
     goOn: () => {
       pausedMs = nowMs - untilMs;
     },
@@ -142,6 +149,32 @@ it.each([
     expect(kept - before + topic.overrun()).toBeLessThanOrEqual(samples + 2);
   },
 );
+
+it.each([10, 30, 60, 200])(
+  'keeps what came while the process was stopped, also where it is there only %d ms after that',
+  async (lateMs) => {
+    const topic = await sampled({ hz: 20, publishedHz: 20 });
+    await topic.run(10_000);
+    const before = topic.counts();
+    await topic.stop(500, lateMs);
+    await topic.run(1_000);
+    const { taken, kept } = topic.counts();
+    expect(taken - before.taken).toBeGreaterThanOrEqual(30);
+    expect(kept - before.kept).toBeGreaterThanOrEqual(taken - before.taken - 1);
+    expect(Math.max(...topic.stampErrorsMs())).toBeLessThanOrEqual(2 * DRAIN_MS);
+  },
+);
+
+it('counts what ROS had no room for while the process was stopped, also where the rest is there late', async () => {
+  const topic = await sampled({ hz: 20, publishedHz: 20 });
+  await topic.run(10_000);
+  const before = topic.counts();
+  await topic.stop(3_000, 60);
+  await topic.run(1_000);
+  const kept = topic.counts().kept - before.kept;
+  expect(kept + topic.overrun()).toBeGreaterThanOrEqual(79);
+  expect(kept + topic.overrun()).toBeLessThanOrEqual(83);
+});
 
 it.each([1000, 30, 10])(
   'counts nothing as lost of %d Hz where it keeps up, nor of a publisher that pauses',

@@ -11,6 +11,8 @@ export const TAP_RETRY_MS = 5_000;
 const REST_MS_MAX = 1_000;
 /** A drain this much later than due comes after a stall. */
 const STALL_MS = 25;
+/** What came during a stall may be handed over so long after its end: the whole process stood still, and has much else to do then. */
+const LATE_MS = 1_000;
 /** A rest may end so much before its time, as timers do. */
 const EARLY_MS = 5;
 /** Of a topic that is left alone again and again, the rate is looked at this often. */
@@ -82,9 +84,10 @@ export class Tap {
   #watchedAtMs = Number.NEGATIVE_INFINITY;
   /** When the rest ends that was wished for after the last drain; what the drain after it brings came during it. */
   #restEndMs = Number.POSITIVE_INFINITY;
-  /** When ROS was last asked for messages, whether there were any; and, where a stall had just ended, the time before it. */
+  /** When ROS was last asked for messages, whether there were any. */
   #askedMs: number | null = null;
-  #stalledSinceMs: number | null = null;
+  /** The last stall: when ROS was last asked before it, and first after it. */
+  #stall: { readonly sinceMs: number; readonly endedMs: number } | null = null;
   #first: Moment | null = null;
   #last: Moment | null = null;
   #stopped = false;
@@ -192,7 +195,8 @@ export class Tap {
   #rest(): number {
     const { restMs, drainHz, monotonicNow } = this.#options;
     const nowMs = monotonicNow();
-    this.#stalledSinceMs = Number.isFinite(this.#restEndMs) ? null : this.#stalledSince(nowMs);
+    if (Number.isFinite(this.#restEndMs)) this.#stall = null;
+    else if (this.#isLate(nowMs)) this.#stall = { sinceMs: this.#stallBegan(nowMs), endedMs: nowMs };
     this.#askedMs = nowMs;
     this.#restEndMs = Number.POSITIVE_INFINITY;
     const rateHz = this.#rateHz;
@@ -208,7 +212,7 @@ export class Tap {
   #unseen(messages: number, nowMs: number): Drain['unseen'] {
     const rateHz = this.#rateHz;
     if (rateHz === null || messages < this.#options.depth) return { ms: 0, messages: 0 };
-    const ms = Math.max(0, nowMs - (this.#askedMs ?? nowMs) - (messages * 1000) / rateHz);
+    const ms = Math.max(0, nowMs - this.#stallBegan(nowMs) - (messages * 1000) / rateHz);
     return { ms, messages: (ms * rateHz) / 1000 };
   }
 
@@ -230,19 +234,38 @@ export class Tap {
       const isSilent = lastMs + spanMs < nowMs - 2 * Math.max(drainMs, 1000 / restedHz);
       return { fromMs: lastMs, toMs: isSilent ? lastMs + spanMs : nowMs };
     }
-    return { fromMs: Math.max(lastMs, this.#stalledSince(nowMs) ?? nowMs - drainMs), toMs: nowMs };
+    return { fromMs: Math.max(lastMs, this.#stalledSince(messages, nowMs) ?? nowMs - drainMs), toMs: nowMs };
   }
 
-  /**
-   * When ROS was last asked before the process stood still (a slow disk, a stopped process): what came, came since. Null where it
-   * did not.
-   */
-  #stalledSince(nowMs: number): number | null {
-    if (this.#askedMs === null) return null;
-    const sinceMs = nowMs - this.#askedMs;
-    if (sinceMs > 1000 / this.#options.drainHz + STALL_MS) return this.#askedMs;
-    // What came during the stall may be handed over only after the first look.
-    return sinceMs < STALL_MS ? this.#stalledSinceMs : null;
+  /** The process stood still (a slow disk, a stopped process) since ROS was last asked. */
+  #isLate(nowMs: number): boolean {
+    return this.#askedMs !== null && nowMs - this.#askedMs > 1000 / this.#options.drainHz + STALL_MS;
+  }
+
+  /** When ROS was last asked; or, where nothing has come since a stall, before that. */
+  #stallBegan(nowMs: number): number {
+    return this.#awaited(nowMs)?.sinceMs ?? this.#askedMs ?? nowMs;
+  }
+
+  /** The stall that has ended, while what came during it may still be to be handed over. */
+  #awaited(nowMs: number): { readonly sinceMs: number; readonly endedMs: number } | null {
+    const stall = this.#stall;
+    if (stall === null || this.#lastDrainMs >= stall.endedMs || nowMs - stall.endedMs > LATE_MS) return null;
+    return stall;
+  }
+
+  /** Since when the messages of a drain have come, where they came during a stall, or may have. Null where they did not. */
+  #stalledSince(messages: number, nowMs: number): number | null {
+    const beganMs = this.#stallBegan(nowMs);
+    if (this.#isLate(nowMs)) return beganMs;
+    const awaited = this.#awaited(nowMs);
+    if (awaited === null) return null;
+    if (nowMs - awaited.endedMs < STALL_MS) return beganMs;
+    // No longer than so many take: they may as well be of the time after it.
+    const rateHz = this.#rateHz;
+    return rateHz === null
+      ? null
+      : Math.min(nowMs - 1000 / this.#options.drainHz, Math.max(beganMs, nowMs - (messages * 1000) / rateHz));
   }
 
   #watch(ms: number, messages: number, nowMs: number): void {
