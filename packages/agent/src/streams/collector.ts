@@ -96,7 +96,7 @@ export class Collector {
     return dueMs + (isFast ? DUE_AFTER_MS : -watchMs) - this.#deps.monotonicNow();
   }
 
-  #sample({ messages, schema, publisher, restedHz, unseen }: Drain): void {
+  #sample({ messages, schema, publisher, restedHz, unseen, stall }: Drain): void {
     const { source, type } = this.#stream;
     const sound: Received[] = [];
     for (const message of messages) {
@@ -112,6 +112,9 @@ export class Collector {
     const offered = newestOnly
       ? newestOfEach(1000 / this.#stream.hz, sound, ({ cdr }) => this.#tap.release(cdr))
       : sound;
+    // Of a faster topic others take the place of what came too late.
+    if (stall && restedHz === null && stall.rateHz < this.#stream.hz * FAST_RATIO_MIN)
+      this.#sampler.catchUp(stall.ms, stall.untilMs);
     for (const [index, { cdr, atMs, wallMs }] of offered.entries()) {
       const { hash, text } = schema;
       const point: PointSample = {

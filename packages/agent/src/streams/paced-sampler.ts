@@ -39,6 +39,11 @@ export class PacedSampler<T> {
     this.offer(item, atMs);
   }
 
+  /** What came in so many milliseconds may be offered at once until then. */
+  catchUp(ms: number, untilMs: number): void {
+    this.#sampler.catchUp(ms, untilMs);
+  }
+
   /** From when on the next message is kept; null before the first. */
   nextMs(): number | null {
     return this.#sampler.nextMs();

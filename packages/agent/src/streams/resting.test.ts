@@ -27,10 +27,12 @@ async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publ
   await vi.waitFor(() => expect(collectorOf.get(deps)?.view.sight).not.toBeNull());
   let [handed, taken, drains] = [0, 0, 0];
   let pausedMs = 0;
+  /** Of what was published no more is there at the next drain. */
+  let hold = Number.POSITIVE_INFINITY;
   const drain = async () => {
     drains += 1;
     const publishingMs = pausedMs > 0 ? nowMs - pausedMs : Math.min(nowMs, untilMs);
-    const published = Math.floor((publishingMs * publishedHz) / 1000);
+    const published = Math.min(handed + hold, Math.floor((publishingMs * publishedHz) / 1000));
     for (let n = Math.max(handed, published - request.depth); n < published; n += 1) {
       taken += 1;
       const cdr = new Uint8Array(12);
@@ -52,6 +54,17 @@ async function sampled({ hz, publishedHz, untilMs = 60_000 }: { hz: number; publ
     /** The process stands still; ROS does not. */
     stall: async (ms: number) => {
       nowMs += ms;
+      await drain();
+    },
+    /** The same, and what came meanwhile is there in two pieces. */
+    stopPiecewise: async (ms: number, first: number) => {
+      const endMs = nowMs + ms;
+      hold = first;
+      nowMs = endMs;
+      await drain();
+      request.restMs?.();
+      hold = Number.POSITIVE_INFINITY;
+      nowMs += 10;
       await drain();
     },
     /** The whole process stands still, ROS's threads in it too: what came meanwhile is there some time after the first look. */
@@ -164,6 +177,26 @@ it.each([10, 30, 60, 200])(
     expect(Math.max(...topic.stampErrorsMs())).toBeLessThanOrEqual(2 * DRAIN_MS);
   },
 );
+
+it('keeps what came while the process was stopped, also where it is there in two pieces', async () => {
+  const topic = await sampled({ hz: 20, publishedHz: 20 });
+  await topic.run(10_000);
+  const before = topic.counts();
+  await topic.stopPiecewise(900, 3);
+  await topic.run(3_000);
+  const { taken, kept } = topic.counts();
+  expect(taken - before.taken).toBeGreaterThanOrEqual(77);
+  expect(kept - before.kept).toBeGreaterThanOrEqual(taken - before.taken - 1);
+});
+
+it('keeps no more of a faster topic after the process was stopped', async () => {
+  const topic = await sampled({ hz: 10, publishedHz: 100 });
+  await topic.run(10_000);
+  const before = topic.counts().kept;
+  await topic.stopPiecewise(900, 3);
+  await topic.run(3_000);
+  expect(topic.counts().kept - before).toBeLessThanOrEqual(41);
+});
 
 it('counts what ROS had no room for while the process was stopped, also where the rest is there late', async () => {
   const topic = await sampled({ hz: 20, publishedHz: 20 });

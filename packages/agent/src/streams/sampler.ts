@@ -1,4 +1,4 @@
-/** A publisher that was silent may be caught up with by so many messages at once. */
+/** A publisher that was silent may be caught up with by so many messages at once; after a stall of ours, by more. */
 export const BURST = 5;
 
 /** A first message may have been received this much late, and those after it come as much too early for it. */
@@ -22,6 +22,8 @@ export class Sampler<T> {
   #filledMs: number | null = null;
   #pending: { readonly item: T } | null = null;
   #unused = 0;
+  /** Tokens that it may hold beside BURST, until when. */
+  #more = { tokens: 0, untilMs: Number.NEGATIVE_INFINITY };
 
   /** @param passedOver told of what is not kept, once that is certain */
   constructor(hz: number, passedOver: (item: T) => void = () => {}) {
@@ -56,6 +58,13 @@ export class Sampler<T> {
     return [item];
   }
 
+  /** What came in so many milliseconds may be offered at once until then: the tokens of that time are held so long. */
+  catchUp(ms: number, untilMs: number): void {
+    // One stall follows another: what the longer one held up is not there yet.
+    const isOver = (this.#filledMs ?? untilMs) > this.#more.untilMs;
+    this.#more = { tokens: Math.max(ms * this.#perMs, isOver ? 0 : this.#more.tokens), untilMs };
+  }
+
   /** What waits is left out, for something newer is there. */
   forget(): void {
     const waiting = this.#pending;
@@ -83,7 +92,7 @@ export class Sampler<T> {
   #fill(atMs: number): void {
     const sinceMs = Math.max(0, atMs - (this.#filledMs ?? atMs));
     const tokens = this.#tokens + sinceMs * this.#perMs;
-    this.#tokens = Math.min(BURST, tokens);
+    this.#tokens = Math.min(BURST + (atMs <= this.#more.untilMs ? this.#more.tokens : 0), tokens);
     this.#unused += tokens - this.#tokens;
     this.#filledMs = Math.max(atMs, this.#filledMs ?? atMs);
   }

@@ -43,6 +43,8 @@ export interface Drain {
   readonly restedHz: number | null;
   /** What came before them and is gone, for ROS had no room for more than these: how many, and in what time. By the rate: none while that is unknown. */
   readonly unseen: { readonly ms: number; readonly messages: number };
+  /** The process stood still not long ago: for how long, until when what came meanwhile may be handed over, and how many messages a second the topic brings. */
+  readonly stall: { readonly ms: number; readonly untilMs: number; readonly rateHz: number } | null;
 }
 
 export interface TapOptions {
@@ -254,6 +256,14 @@ export class Tap {
     return stall;
   }
 
+  /** What came during a stall may be handed over in pieces, of which only the first is awaited. */
+  #stallBefore(nowMs: number): Drain['stall'] {
+    const rateHz = this.#rateHz;
+    const stall = this.#isLate(nowMs) ? { sinceMs: this.#stallBegan(nowMs), endedMs: nowMs } : this.#stall;
+    if (rateHz === null || stall === null || nowMs - stall.endedMs > LATE_MS) return null;
+    return { ms: stall.endedMs - stall.sinceMs, untilMs: stall.endedMs + LATE_MS, rateHz };
+  }
+
   /** Since when the messages of a drain have come, where they came during a stall, or may have. Null where they did not. */
   #stalledSince(messages: number, nowMs: number): number | null {
     const beganMs = this.#stallBegan(nowMs);
@@ -291,6 +301,7 @@ export class Tap {
     const wallMs = wallNow();
     const restedHz = nowMs >= this.#restEndMs - EARLY_MS ? this.#rateHz : null;
     const unseen = this.#unseen(drained.length, nowMs);
+    const stall = this.#stallBefore(nowMs);
     const { fromMs, toMs } = this.#came(drained.length, nowMs, restedHz);
     this.#lastDrainMs = nowMs;
     const messages = drained.map((cdr, index) => {
@@ -300,7 +311,7 @@ export class Tap {
     this.#first ??= momentOf(messages[0]);
     this.#last = momentOf(messages.at(-1)) ?? this.#last;
     try {
-      onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null, restedHz, unseen });
+      onDrain({ messages, schema, publisher: this.#subscription?.publisher() ?? null, restedHz, unseen, stall });
     } catch (error) {
       this.#log.error({ err: error }, 'messages could not be handled');
     }
