@@ -114,7 +114,7 @@ export class Collector {
       : sound;
     // Of a faster topic others take the place of what came too late.
     if (stall && restedHz === null && stall.rateHz < this.#stream.hz * FAST_RATIO_MIN)
-      this.#sampler.catchUp(stall.ms, stall.untilMs);
+      this.#sampler.catchUp(Math.min(stall.ms, (depthFor(this.#stream.hz) * 1000) / this.#stream.hz), stall.untilMs);
     for (const [index, { cdr, atMs, wallMs }] of offered.entries()) {
       const { hash, text } = schema;
       const point: PointSample = {

@@ -41,7 +41,7 @@ export class PacedSampler<T> {
 
   /** What came in so many milliseconds may be offered at once until then. */
   catchUp(ms: number, untilMs: number): void {
-    this.#sampler.catchUp(ms, untilMs);
+    this.#sampler.catchUp(ms, untilMs, this.#options.monotonicNow());
   }
 
   /** From when on the next message is kept; null before the first. */

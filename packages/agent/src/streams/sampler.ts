@@ -9,7 +9,7 @@ const WHOLE = 1 - 1e-9;
 
 /**
  * Lets `hz` messages a second through: a token bucket that starts with one token and the whole ones of START_JITTER_MS and
- * holds at most BURST, with one place for a message that came before its token.
+ * holds at most BURST (more after a stall: catchUp), with one place for a message that came before its token.
  *
  * So a publisher no faster than hz on average loses nothing to jitter (up to one period early, up to BURST periods late),
  * and of a faster one the newest message at each due time is kept. Pure: times are handed in, in milliseconds of a clock
@@ -59,10 +59,10 @@ export class Sampler<T> {
   }
 
   /** What came in so many milliseconds may be offered at once until then: the tokens of that time are held so long. */
-  catchUp(ms: number, untilMs: number): void {
-    // One stall follows another: what the longer one held up is not there yet.
-    const isOver = (this.#filledMs ?? untilMs) > this.#more.untilMs;
-    this.#more = { tokens: Math.max(ms * this.#perMs, isOver ? 0 : this.#more.tokens), untilMs };
+  catchUp(ms: number, untilMs: number, nowMs: number): void {
+    const tokens = ms * this.#perMs;
+    // A short stall follows a longer one: what that held up is not all there yet, but it gets no more time by this.
+    if (tokens >= this.#more.tokens || nowMs > this.#more.untilMs) this.#more = { tokens, untilMs };
   }
 
   /** What waits is left out, for something newer is there. */

@@ -197,9 +197,11 @@ export class Tap {
   #rest(): number {
     const { restMs, drainHz, monotonicNow } = this.#options;
     const nowMs = monotonicNow();
+    // What this drain brought, if anything, may have been looked at a moment ago: nothing is awaited then.
+    const askedMs = this.#lastDrainMs > (this.#askedMs ?? nowMs) ? this.#lastDrainMs : nowMs;
     if (Number.isFinite(this.#restEndMs)) this.#stall = null;
-    else if (this.#isLate(nowMs)) this.#stall = { sinceMs: this.#stallBegan(nowMs), endedMs: nowMs };
-    this.#askedMs = nowMs;
+    else if (this.#isLate(askedMs)) this.#stall = { sinceMs: this.#stallBegan(askedMs), endedMs: askedMs };
+    this.#askedMs = askedMs;
     this.#restEndMs = Number.POSITIVE_INFINITY;
     const rateHz = this.#rateHz;
     if (!restMs || rateHz === null || this.#stopped || nowMs - this.#watchedAtMs > RATE_AGAIN_MS) return 0;
@@ -229,14 +231,17 @@ export class Tap {
       return { fromMs: Math.max(lastMs, nowMs - spanMs), toMs: nowMs };
     }
     this.#count += messages;
-    if (Number.isFinite(sinceLastMs)) this.#watch(sinceLastMs, messages, nowMs);
+    const rateHz = this.#rateHz;
+    // After a stall ROS may have had no room for all: the rate would seem lower than it is.
+    const isCut = this.#isLate(nowMs) && messages >= depth;
+    if (Number.isFinite(sinceLastMs) && !isCut) this.#watch(sinceLastMs, messages, nowMs);
     const drainMs = 1000 / drainHz;
     if (restedHz !== null) {
       // All that came is here: where it ends early, the publisher fell silent.
       const isSilent = lastMs + spanMs < nowMs - 2 * Math.max(drainMs, 1000 / restedHz);
       return { fromMs: lastMs, toMs: isSilent ? lastMs + spanMs : nowMs };
     }
-    return { fromMs: Math.max(lastMs, this.#stalledSince(messages, nowMs) ?? nowMs - drainMs), toMs: nowMs };
+    return { fromMs: Math.max(lastMs, this.#stalledSince(messages, nowMs, rateHz) ?? nowMs - drainMs), toMs: nowMs };
   }
 
   /** The process stood still (a slow disk, a stopped process) since ROS was last asked. */
@@ -265,14 +270,13 @@ export class Tap {
   }
 
   /** Since when the messages of a drain have come, where they came during a stall, or may have. Null where they did not. */
-  #stalledSince(messages: number, nowMs: number): number | null {
+  #stalledSince(messages: number, nowMs: number, rateHz: number | null): number | null {
     const beganMs = this.#stallBegan(nowMs);
     if (this.#isLate(nowMs)) return beganMs;
     const awaited = this.#awaited(nowMs);
     if (awaited === null) return null;
     if (nowMs - awaited.endedMs < STALL_MS) return beganMs;
     // No longer than so many take: they may as well be of the time after it.
-    const rateHz = this.#rateHz;
     return rateHz === null
       ? null
       : Math.min(nowMs - 1000 / this.#options.drainHz, Math.max(beganMs, nowMs - (messages * 1000) / rateHz));
