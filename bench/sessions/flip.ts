@@ -90,7 +90,7 @@ export const flip: Benchmark = {
       worstMs.push(await commanding);
       load.close();
       ends.push(await random.stop());
-      lost.push(closedSince(fleets, upMs));
+      lost.push(closedSince(fleets, stoppedMs));
     }
     const rows: Row[] = [
       { what: `a restart under ${robots} robots, all back after`, unit: 's', ours: backS, goal: atMost(60) },

@@ -25,7 +25,7 @@ const LOOK_MS = 250;
 const OPENINGS_A_TURN = 32;
 
 /**
- * Openings are put off while callers come, but no longer than this. Node accepts one connection a turn of the event loop, so short turns
+ * Openings are put off while callers come, whoever they are, but no longer than this. Node accepts one connection a turn of the event loop, so short turns
  * are what empties the kernel's line, in which API clients stand as well.
  */
 const GATHERING_MAX_MS = 50;
@@ -85,7 +85,7 @@ export class Admission {
   readonly #told = new Map<number, number>();
   #lookUps = 0;
   #isStopped = false;
-  /** How many are opened in a second while some wait and none are gathered, and what it is being measured by. */
+  /** How many are opened in a second while some wait, the time of gathering left out as far as it is; and what it is being measured by. */
   #rate: number = RATE.first;
   #measured = { fromMs: 0, opened: 0, gatheringMs: 0 };
   /** The moment that the last one who was refused was told to come at. */
