@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lastingPort } from './port.js';
 import { Running } from './process.js';
 
 /** An answer of the API, its JSON already read. */
@@ -23,7 +24,7 @@ export class TestCloud {
   private constructor(dataDir: string, env: Record<string, string>, within: readonly string[]) {
     this.dataDir = dataDir;
     this.#within = within;
-    this.#env = { DROVER_PORT: '0', DROVER_DATA_DIR: dataDir, DROVER_API_KEY: API_KEY, ...env };
+    this.#env = { DROVER_DATA_DIR: dataDir, DROVER_API_KEY: API_KEY, ...env };
     this.process = new Running('cloud', [], this.#env, undefined, within);
   }
 
@@ -36,7 +37,8 @@ export class TestCloud {
     dataDir?: string,
     within: readonly string[] = [],
   ): Promise<TestCloud> {
-    const cloud = new TestCloud(dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-cloud-'))), env, within);
+    const asked = { DROVER_PORT: String(await lastingPort()), ...env };
+    const cloud = new TestCloud(dataDir ?? (await mkdtemp(join(tmpdir(), 'drover-cloud-'))), asked, within);
     await cloud.#listening();
     return cloud;
   }
