@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
+import { lastingPort } from '#test/support/port';
 
 export interface Broker {
   /** mqtt://… */
@@ -20,7 +20,8 @@ export const BROKER_PATH = [process.env.PATH ?? '', '/usr/sbin', '/usr/local/sbi
  */
 export async function startBroker(dir: string): Promise<Broker> {
   mkdirSync(dir, { recursive: true });
-  const port = await freePort();
+  // It takes no port 0. Somebody else may take this one meanwhile: then it ends, and says so.
+  const port = await lastingPort();
   const config = join(dir, 'mosquitto.conf');
   const lines = [
     `listener ${port} 127.0.0.1`,
@@ -47,16 +48,6 @@ export async function startBroker(dir: string): Promise<Broker> {
       await exited;
     },
   };
-}
-
-/** It takes no port 0. Somebody else may take this one meanwhile: then it ends, and says so. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function accepts(port: number): Promise<boolean> {

@@ -28,6 +28,13 @@ interface Moment {
   readonly wallMs: number;
 }
 
+/** The process stood still. */
+interface Stall {
+  /** When ROS was last asked before, and first after it: monotonic milliseconds. */
+  readonly sinceMs: number;
+  readonly endedMs: number;
+}
+
 /** A message as it was received. */
 export interface Received extends Moment {
   readonly cdr: Uint8Array;
@@ -88,8 +95,8 @@ export class Tap {
   #restEndMs = Number.POSITIVE_INFINITY;
   /** When ROS was last asked for messages, whether there were any. */
   #askedMs: number | null = null;
-  /** The last stall: when ROS was last asked before it, and first after it. */
-  #stall: { readonly sinceMs: number; readonly endedMs: number } | null = null;
+  /** The last one; none while a rest is on. */
+  #stall: Stall | null = null;
   #first: Moment | null = null;
   #last: Moment | null = null;
   #stopped = false;
@@ -255,7 +262,7 @@ export class Tap {
   }
 
   /** The stall that has ended, while what came during it may still be to be handed over. */
-  #awaited(nowMs: number): { readonly sinceMs: number; readonly endedMs: number } | null {
+  #awaited(nowMs: number): Stall | null {
     const stall = this.#stall;
     if (stall === null || this.#lastDrainMs >= stall.endedMs || nowMs - stall.endedMs > LATE_MS) return null;
     return stall;
