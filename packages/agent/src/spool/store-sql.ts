@@ -55,7 +55,6 @@ export interface SpoolSql {
 
 /** What the spool asks of its file. */
 export function prepareSpool(db: Database): SpoolSql {
-  const perChannel = 'SELECT channel, count(*) AS rows, sum(length(body)) AS bytes FROM rows';
   return {
     freePages: db.prepare<[], number>('PRAGMA freelist_count').pluck(),
     pageBytes: db.prepare<[], number>('PRAGMA page_size').pluck(),
@@ -84,7 +83,11 @@ export function prepareSpool(db: Database): SpoolSql {
       `SELECT id, channel, robot_stamp_ms, length(body) AS bytes FROM rows
        WHERE id >= ? AND id < ? AND channel IN (SELECT id FROM channels WHERE source_id = ?) ORDER BY id`,
     ),
-    heldIn: db.prepare(`${perChannel} WHERE id BETWEEN ? AND ? GROUP BY channel`),
+    // Its lengths by themselves: grouped at once, the rows are sorted with their bodies, which are read for it.
+    heldIn: db.prepare(
+      `WITH sizes AS MATERIALIZED (SELECT channel, length(body) AS bytes FROM rows WHERE id BETWEEN ? AND ?)
+       SELECT channel, count(*) AS rows, sum(bytes) AS bytes FROM sizes GROUP BY channel`,
+    ),
     deleteRange: db.prepare('DELETE FROM rows WHERE id BETWEEN ? AND ?'),
     deleteBatch: db.prepare('DELETE FROM batches WHERE lane = ? AND first_seq = ?'),
     insertBatch: db.prepare(
