@@ -3,6 +3,7 @@ import { STREAM_MESSAGE_BYTES_MAX } from '@drover/shared/link/protocol';
 import type { Logger } from 'pino';
 import type { RosGraph } from '../ros/graph.js';
 import { DropReason, type PointSample, type Sample } from '../spool/rows.js';
+import { noteKept } from './large-messages.js';
 import { PacedSampler } from './paced-sampler.js';
 import type { TapView } from './stream-state.js';
 import { type Drain, type Received, Tap } from './tap.js';
@@ -55,7 +56,10 @@ export class Collector {
     const { monotonicNow, sink } = deps;
     this.#sampler = new PacedSampler({
       ...{ hz, drainHz, monotonicNow },
-      keep: (point) => sink.append(point),
+      keep: (point) => {
+        noteKept(point.cdr.byteLength);
+        sink.append(point);
+      },
       passOver: ({ cdr }) => this.#tap.release(cdr),
     });
     this.#tap = new Tap({
