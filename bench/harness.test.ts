@@ -139,7 +139,7 @@ it('a plot has each line, and its words are no markup', () => {
       },
     ],
   });
-  expect(svg).toContain('a &lt; b');
+  expect(svg).toContain('<title>a &lt; b</title>');
   expect(svg.match(/<circle/g)).toHaveLength(2);
   expect(svg).not.toContain('NaN');
 });

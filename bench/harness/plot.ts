@@ -22,6 +22,7 @@ export function svgOf({ title, x, y, lines }: Plot): string {
   const placeY = (value: number) => HEIGHT - BOTTOM - (value / yMax) * (HEIGHT - TOP - BOTTOM);
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>`,
     text(WIDTH / 2, 20, title, 'middle', 'font-size="15"'),
     text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 28, x.label, 'middle'),
@@ -65,8 +66,11 @@ function line(x1: number, y1: number, x2: number, y2: number, colour: string): s
 }
 
 function text(x: number, y: number, words: string, anchor: string, more = ''): string {
-  const escaped = words.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return `<text x="${x}" y="${y}" text-anchor="${anchor}" ${more}>${escaped}</text>`;
+  return `<text x="${x}" y="${y}" text-anchor="${anchor}" ${more}>${escaped(words)}</text>`;
+}
+
+function escaped(words: string): string {
+  return words.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
 function figure(value: number): string {
